@@ -1,0 +1,107 @@
+"""The records that flow from a rollout to the metrics: verdict, labels, reward.
+
+Plain frozen dataclasses without torch, ray or verl, so that every part and every test can build them by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+LABELS = ("cot", "rep", "con", "pr")
+"""The four bad response patterns, in the order that the paper uses everywhere."""
+
+STAGES = ("extract", "exact", "typed", "symbolic", "judge")
+"""The verifier stages, in the order of the cascade."""
+
+Stage = Literal["extract", "exact", "typed", "symbolic", "judge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the boxed answer of a rollout is right.
+
+    Attributes:
+        value: 1 right, 0 wrong, None unresolved (by the rules) or unscored (by the judge).
+        stage: the stage that decided, or the last one that tried.
+        reason: short code such as ``no_box``, ``equal_number``, ``judge_timeout``.
+        extracted: content of the last box of the visible response; None when there is none.
+        latency_s: wall time spent, in seconds.
+    """
+
+    value: int | None
+    stage: Stage
+    reason: str
+    extracted: str | None = None
+    latency_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The four pattern labels of one visible response.
+
+    Attributes:
+        cot, rep, con, pr: leaked chain-of-thought, repetition, contradiction, performative reasoning.
+        p_cot, p_rep, p_con, p_pr: probability of each label in 0..1, None when the judge gives none.
+        source: who labelled, such as ``pattern_rm``.
+        latency_s: wall time of the call, in seconds.
+    """
+
+    cot: bool
+    rep: bool
+    con: bool
+    pr: bool
+    p_cot: float | None = None
+    p_rep: float | None = None
+    p_con: float | None = None
+    p_pr: float | None = None
+    source: str = "pattern_rm"
+    latency_s: float = 0.0
+
+    @property
+    def any(self) -> bool:
+        """Trigger of this response: one label at least (R23)."""
+        return self.cot or self.rep or self.con or self.pr
+
+    def as_dict(self) -> dict[str, bool]:
+        return {label: getattr(self, label) for label in LABELS}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelsUnscored:
+    """PatternRM was asked and gave no usable vector: no penalty, and counted."""
+
+    reason: str
+    latency_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RewardRecord:
+    """One rollout, scored.
+
+    Attributes:
+        prompt_id: stable id of the prompt in its corpus.
+        step: global step of training; the step of the weights in validation.
+        group: index of the prompt in the data set (one GRPO group a step).
+        rollout: index of the rollout in its group, 0..n-1.
+        z: the gate of the pattern penalty, 0 or 1.
+        penalty: what the labels cost before gate and clip, 0..cap; 0.0 without labels.
+        reward: clip(s_ver + s_pat, 0, 1); None when the rollout could not be scored.
+        n_tokens: generated tokens.
+        truncated: generation stopped at the length limit.
+    """
+
+    prompt_id: str
+    step: int
+    group: int
+    rollout: int
+    verdict: Verdict
+    z: int
+    labels: Labels | LabelsUnscored | None
+    penalty: float
+    reward: float | None
+    n_tokens: int
+    truncated: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)

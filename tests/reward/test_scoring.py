@@ -1,0 +1,119 @@
+"""Which judge is asked, when, and what becomes of a rollout that cannot be scored."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from reward_workers import scoring
+from reward_workers.gate import Gate
+from reward_workers.mix import Mix
+from reward_workers.records import Labels, LabelsUnscored, Verdict
+from reward_workers.scoring import Rollout, RolloutScorer
+
+MIX = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
+RIGHT = Verdict(1, "exact", "equal", "3")
+WRONG = Verdict(0, "typed", "other_number", "4")
+OPEN, UNRESOLVED = Gate(probability=1.0), Verdict(None, "typed", "number_word", "three")
+
+
+@dataclass
+class Answers:
+    """A judge or verifier that gives prepared outcomes (the last one again and again) and keeps what it was asked."""
+
+    outcomes: list
+    asked: list[tuple] = field(default_factory=list)
+
+    async def _answer(self, *question):
+        self.asked.append(question)
+        return self.outcomes[min(len(self.asked), len(self.outcomes)) - 1]
+
+    verify = judge = label = _answer
+
+
+def scorer(verdict, *, fallback=(Verdict(1, "judge", "correct"),), labels=(Labels(True, False, False, False),), **settings):
+    parts = {
+        "verifier": Answers([verdict]),
+        "answer_judge": Answers(list(fallback)),
+        "pattern_rm": Answers(list(labels)) if labels is not None else None,
+        "gate": OPEN,
+        "mix": MIX,
+    }
+    return RolloutScorer(**{**parts, **settings})
+
+
+def score(it: RolloutScorer, **fields):
+    rollout = Rollout(**{**{"prompt_id": "p", "prompt_index": 5, "step": 2, "rollout": 1, "question": "How many?", "reference": "3", "visible": r"\boxed{3}"}, **fields})
+    return asyncio.run(it.score(rollout))
+
+
+def test_right_answer_behind_an_open_gate_is_labelled_and_pays():
+    it = scorer(RIGHT)
+    record = score(it, n_tokens=7, truncated=True)
+    assert (record.reward, record.penalty, record.z) == (0.95, 0.05, 1)
+    assert it.pattern_rm.asked == [("How many?", r"\boxed{3}")]
+    assert it.answer_judge.asked == []
+    assert (record.prompt_id, record.group, record.step, record.rollout) == ("p", 5, 2, 1)
+    assert (record.n_tokens, record.truncated) == (7, True)
+
+
+@pytest.mark.parametrize(("verdict", "gate"), [(WRONG, OPEN), (RIGHT, Gate(probability=0.0))])
+def test_pattern_rm_is_not_asked_where_it_cannot_change_the_reward(verdict, gate):
+    it = scorer(verdict, gate=gate)
+    record = score(it)
+    assert it.pattern_rm.asked == [] and record.labels is None
+    assert record.reward == float(verdict.value)
+
+
+def test_monitoring_labels_wrong_answers_without_changing_the_reward():
+    it = scorer(WRONG, score_incorrect=True)
+    record = score(it)
+    assert len(it.pattern_rm.asked) == 1 and record.labels.cot
+    assert record.reward == 0.0
+
+
+@pytest.mark.parametrize("verdict", [RIGHT, WRONG])
+def test_validation_labels_everything(verdict):
+    it = scorer(verdict, gate=Gate(probability=0.0))
+    assert score(it, validate=True).labels is not None
+
+
+def test_base_rl_asks_no_pattern_rm():
+    record = score(scorer(RIGHT, labels=None), validate=True)
+    assert (record.reward, record.labels, record.penalty) == (1.0, None, 0.0)
+
+
+def test_unresolved_goes_to_the_fallback_judge_with_the_extracted_answer():
+    it = scorer(UNRESOLVED, fallback=[Verdict(1, "judge", "correct")])
+    record = score(it)
+    assert it.answer_judge.asked == [("How many?", "3", "three")]
+    assert (record.verdict.value, record.verdict.stage, record.verdict.extracted) == (1, "judge", "three")
+    assert record.reward == 0.95
+
+
+@pytest.mark.parametrize(("policy", "reward"), [("drop_group", None), ("abort", None), ("count_as_incorrect", 0.0)])
+def test_a_judge_that_fails_leaves_the_rollout_unscored(policy, reward):
+    it = scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "unparsable")], on_unscored=policy)
+    record = score(it)
+    assert record.reward == reward and record.verdict.value is None
+    assert it.pattern_rm.asked == []
+
+
+def test_failed_labels_mean_no_penalty_and_are_kept_as_failed():
+    record = score(scorer(RIGHT, labels=[LabelsUnscored("missing_label")]))
+    assert record.reward == 1.0 and record.labels == LabelsUnscored("missing_label")
+
+
+def test_an_unreachable_judge_is_waited_for(monkeypatch):
+    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
+    down = Verdict(None, "judge", "judge_unreachable")
+    it = scorer(UNRESOLVED, fallback=[down, down, Verdict(0, "judge", "incorrect")], max_wait_s=5.0)
+    assert score(it).verdict.value == 0
+    assert len(it.answer_judge.asked) == 3
+
+
+def test_waiting_ends(monkeypatch):
+    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
+    it = scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "judge_unreachable")], max_wait_s=0.05)
+    assert score(it).reward is None
+    assert 2 <= len(it.answer_judge.asked) <= 10

@@ -1,0 +1,94 @@
+"""Step metrics against values counted by hand."""
+
+import pytest
+
+from trainer.step_metrics import is_gate_only, reward_metrics
+
+NO_LABELS = None
+FAILED = {"reason": "unparsable", "latency_s": 0.5}
+
+
+def labels(cot=False, rep=False, con=False, pr=False, latency_s=0.1):
+    return {"cot": cot, "rep": rep, "con": con, "pr": pr, "latency_s": latency_s}
+
+
+def record(value, reward, *, stage="exact", z=1, labels=NO_LABELS, penalty=0.0, group=0, n_tokens=10, latency_s=0.0):
+    verdict = {"value": value, "stage": stage, "reason": "", "latency_s": latency_s}
+    return {"step": 1, "group": group, "verdict": verdict, "reward": reward, "z": z, "labels": labels, "penalty": penalty, "n_tokens": n_tokens, "truncated": False}
+
+
+BATCH = [
+    record(1, 0.95, labels=labels(cot=True, latency_s=0.2), penalty=0.05, n_tokens=20),
+    record(1, 1.0, z=0),
+    record(0, 0.0, stage="typed"),
+    record(1, 0.9, stage="judge", labels=labels(cot=True, rep=True, latency_s=0.4), penalty=0.1, latency_s=2.0),
+    record(0, 0.0, stage="judge", group=1, latency_s=1.0),
+    record(None, None, stage="judge", group=1, latency_s=3.0),
+    record(1, 1.0, labels=FAILED, group=1),
+    record(0, 0.0, stage="extract", group=1),
+]
+
+
+def test_shares():
+    metrics = reward_metrics(BATCH)
+    assert metrics["accuracy"] == 4 / 8
+    assert metrics["unscored"] == 1 / 8
+    assert metrics["gate_open"] == 7 / 8
+    assert metrics["stage/judge"] == 3 / 8 and metrics["stage/exact"] == 3 / 8 and metrics["stage/symbolic"] == 0
+    assert metrics["reward/mean"] == pytest.approx((0.95 + 1 + 0.9 + 1) / 7)
+    assert metrics["n_tokens/mean"] == pytest.approx(90 / 8)
+
+
+def test_labels_are_rates_among_the_labelled():
+    metrics = reward_metrics(BATCH)
+    assert metrics["labelled"] == 2 / 8
+    assert metrics["label/cot"] == 1.0 and metrics["label/rep"] == 0.5 and metrics["label/con"] == 0.0
+    assert metrics["trigger"] == 1.0
+    assert metrics["penalty/mean"] == pytest.approx(0.075)
+    assert metrics["penalty/applied_mean"] == pytest.approx(0.15 / 8)
+
+
+def test_nothing_labelled_gives_no_rate():
+    metrics = reward_metrics([record(0, 0.0), record(0, 0.0)])
+    assert "trigger" not in metrics and "label/cot" not in metrics
+    assert metrics["labelled"] == 0
+
+
+def test_calls_and_latencies():
+    metrics = reward_metrics(BATCH)
+    assert metrics["calls/pattern_rm"] == 3 and metrics["calls/pattern_rm_saved"] == 5
+    assert metrics["calls/pattern_rm_failed"] == 1
+    assert metrics["calls/fallback"] == 3 and metrics["calls/fallback_failed"] == 1
+    assert metrics["latency_s/pattern_rm/p50"] == pytest.approx(0.4)
+    assert metrics["latency_s/fallback/p50"] == pytest.approx(2.0)
+
+
+def test_an_empty_step_is_an_error():
+    with pytest.raises(ValueError, match="no rollout"):
+        reward_metrics([])
+
+
+def penalised(n, z=1, penalty=0.05):
+    return [record(1, 1 - penalty * z, z=z, labels=labels(cot=True) if z else None, penalty=penalty if z else 0.0)] * n
+
+
+@pytest.mark.parametrize(
+    ("group", "gate_only"),
+    [
+        (penalised(5) + penalised(3, z=0), True),  # all right, all failing, z differs: pure gate noise (N1)
+        (penalised(8), False),  # no variance at all
+        (penalised(4) + penalised(4, penalty=0.02), False),  # labels differ
+        (penalised(4) + [record(0, 0.0)], False),  # verdicts differ
+        ([record(1, 1.0, labels=labels())] * 4 + penalised(2), False),  # clean and failing rollouts
+    ],
+)
+def test_gate_only_groups(group, gate_only):
+    assert is_gate_only(group) is gate_only
+
+
+def test_group_shares():
+    batch = [dict(r, group=g) for g, group in enumerate([penalised(2) + penalised(2, z=0), penalised(4), [record(0, 0.0), record(1, 1.0)]]) for r in group]
+    metrics = reward_metrics(batch)
+    assert metrics["groups/gate_only_variance"] == pytest.approx(1 / 3)
+    assert metrics["groups/zero_variance"] == pytest.approx(1 / 3)
+    assert metrics["groups/pattern_only_variance"] == pytest.approx(1 / 3)

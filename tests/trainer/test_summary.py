@@ -1,0 +1,76 @@
+"""The figures of the summary, counted by hand, and against scipy's Wilson interval computed from its formula."""
+
+import json
+import math
+
+import pytest
+import yaml
+from rich.console import Console
+
+from trainer.run_folder import RunFolder, append_jsonl, open_run_folder, write_json
+from trainer.summary import call_counts, last_attempt, phase_seconds, rate, stage_shares, summarise
+
+
+def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxed{3}", group=0, rollout=0, z=1):
+    verdict = {"value": value, "stage": stage, "reason": "", "extracted": "3", "latency_s": 0.0}
+    return {"attempt": attempt, "step": step, "group": group, "rollout": rollout, "verdict": verdict, "labels": labels, "question": "How many?", "visible": visible, "n_tokens": 10, "reward": value, "z": z}
+
+
+LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0}
+
+
+def test_wilson_interval():
+    k, n, z = 30, 40, 1.959963984540054
+    p = k / n
+    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    assert rate(k, n) == {"value": p, "low": pytest.approx(centre - half), "high": pytest.approx(centre + half), "n": n}
+
+
+def test_a_repeated_step_counts_once():
+    rows = [row(1, step=1), row(1, step=2), row(0, step=2, attempt=1), row(0, step=3, attempt=1)]
+    assert [(r["step"], r["attempt"]) for r in last_attempt(rows)] == [(1, 0), (2, 1), (3, 1)]
+
+
+def test_stage_shares_name_the_undecided():
+    rows = [row(1), row(0, stage="typed"), row(1, stage="judge"), row(None, stage="judge")]
+    shares = stage_shares(rows)
+    assert shares["exact"] == shares["typed"] == shares["judge"] == shares["unscored"] == 0.25
+    assert sum(shares.values()) == 1
+
+
+def test_calls_made_and_saved():
+    train = [row(1, labels=LABELS), row(1), row(0, stage="judge"), row(0)]
+    calls = call_counts(train, heldout=[row(1, labels=LABELS)])
+    assert calls["pattern_rm"] == {"rollouts": 4, "asked": 1, "saved_incorrect": 2, "saved_gate_closed": 1, "asked_heldout": 1}
+    assert calls["fallback"] == {"rollouts": 4, "asked": 1, "saved_by_rules": 3, "asked_heldout": 0}
+
+
+def test_phases_leave_out_the_first_step_and_add_up():
+    steps = [{"timing_s/step": 20.0, "timing_s/gen": 15.0}, {"timing_s/step": 4.0, "timing_s/gen": 2.0}, {"timing_s/step": 6.0, "timing_s/gen": 3.0}]
+    assert phase_seconds(steps) == {"generate and score": 2.5, "other": 2.5, "step": 5.0}
+
+
+def test_whole_summary_of_a_run_folder(tmp_path):
+    config = {"policy": {}, "corpus": {"oracle": None}, "reward_mix": {}, "seed": 0, "run": {"name": "test"}}
+    folder, _ = open_run_folder(tmp_path, config)
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    append_jsonl(folder.records / "train.jsonl", [row(1, labels=LABELS), row(0)])
+    append_jsonl(folder.records / "heldout.jsonl", [row(1, labels=LABELS, step=0), row(0, step=0), row(1, step=1, labels=LABELS | {"cot": False}), row(1, step=1)])
+    append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
+    write_json(folder.judges / "pattern_rm.json", {"requests": 3})
+    console = Console(record=True, width=160)
+    summary = summarise(RunFolder(tmp_path), console)
+    assert [figures["accuracy"]["value"] for figures in summary["heldout"]] == [0.5, 1.0]
+    assert [figures["pattern_rm"]["trigger"]["value"] for figures in summary["heldout"]] == [1.0, 0.0]
+    assert json.loads(folder.summary.read_text()) == summary
+    assert folder.curves.read_bytes().startswith(b"\x89PNG")
+    shown = console.export_text()
+    assert "+50.0" in shown and "-100.0" in shown and "pattern_rm: 3" in shown
+
+
+def test_a_run_without_a_step_is_an_error(tmp_path):
+    folder, _ = open_run_folder(tmp_path, {"policy": {}, "corpus": {}, "reward_mix": {}, "seed": 0})
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"corpus": {"oracle": None}}))
+    with pytest.raises(ValueError, match="before its first step"):
+        summarise(folder, Console())

@@ -1,0 +1,133 @@
+"""Composition of a run's configuration from `configs/` and verl's own tree, without importing verl.
+
+    config = compose_config(["experiment=quickstart", "reward_mix=base_rl"])
+
+Whoever composes the tree (entry point, sweeps, tests, benchmarks) goes through this module: it registers the resolvers that
+the YAML files use and turns Hydra's errors into one line that names the key and the nearest right one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from rollout_workers.modes import chat_template_kwargs
+
+ROOT = Path(__file__).resolve().parents[1]
+"""The checkout (or the folder of an install): holds configs/, assets/, outputs/."""
+
+CONFIG_DIR = ROOT / "configs"
+CONFIG_NAME = "train"
+
+
+class ConfigError(ValueError):
+    """Settings or inputs that cannot run. `problems` holds one line each: key or file, value, what to do."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+def verl_config_dir() -> str:
+    """Folder of verl's trainer configuration, found without running verl/__init__.py (torch and ray, seconds).
+
+    Raises:
+        ConfigError: verl is not installed.
+    """
+    spec = importlib.util.find_spec("verl")
+    if spec is None or spec.origin is None:
+        raise ConfigError(["verl is not installed in this environment: install the project's requirements (make venv)"])
+    return str(Path(spec.origin).parent / "trainer" / "config")
+
+
+def torch_device(device: str) -> str:
+    """verl's name (`trainer.device`) of a `cluster.device`; an unknown one passes through to the typed check."""
+    return {"gpu": "cuda"}.get(device, device)
+
+
+def register_resolvers() -> None:
+    """Register the `${patternrl.*:}` resolvers of the YAML files; calling it again changes nothing."""
+    OmegaConf.register_new_resolver("patternrl.root", lambda: str(ROOT), replace=True)
+    OmegaConf.register_new_resolver("patternrl.verl_config", verl_config_dir, replace=True)
+    OmegaConf.register_new_resolver("patternrl.torch_device", torch_device, replace=True)
+    OmegaConf.register_new_resolver("patternrl.mode_kwargs", chat_template_kwargs, replace=True)
+    OmegaConf.register_new_resolver("patternrl.product", lambda *factors: math.prod(factors), replace=True)
+
+
+def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
+    """Compose the tree as `python -m trainer.main <overrides>` does.
+
+    Args:
+        overrides: Hydra overrides, `group=option` and `key=value`.
+
+    Returns:
+        The composed tree: struct mode, interpolations unresolved.
+
+    Raises:
+        ConfigError: an override names a key, group or option that does not exist.
+    """
+    register_resolvers()
+    if GlobalHydra.instance().is_initialized():
+        raise RuntimeError("compose_config cannot run inside another Hydra application")
+    try:
+        with initialize_config_dir(config_dir=str(CONFIG_DIR), version_base="1.3", job_name="trainer.main"):
+            return compose(config_name=CONFIG_NAME, overrides=list(overrides))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError([explain(error)]) from error
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` for the closest known word, else the known words if they are few."""
+    words = sorted({str(item) for item in known})
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    return f"; it has: {', '.join(words)}" if 0 < len(words) <= 20 else ""
+
+
+def explain(error: Exception) -> str:
+    """One line for an error of Hydra or OmegaConf: what was written, why it fails, the nearest right spelling."""
+    cause = error
+    while cause.__cause__ is not None and not isinstance(cause, OmegaConfBaseException):
+        cause = cause.__cause__
+    if isinstance(cause, OmegaConfBaseException) and cause.full_key:
+        full_key, parent = str(cause.full_key), cause.parent_node
+        if "is not in struct" in str(cause):
+            leaf = str(cause.key)
+            siblings = [str(key) for key in parent] if isinstance(parent, DictConfig) else []
+            where = full_key.rpartition(".")[0]
+            if not where:
+                return f"{full_key}: no such key or group{nearest(leaf, {*siblings, *config_groups()})}"
+            return f"{full_key}: no such key in {where}{nearest(leaf, siblings)}"
+        return f"{full_key}: {first_line(cause)}"
+    text = str(error)
+    group = re.search(r"Could not override '([^']+)'\. No match in the defaults list", text)
+    if group:
+        return f"{group[1]}: no such key or group{nearest(group[1].split('.')[0], config_groups())}"
+    option = re.search(r"Could not find '([^']+)/([^'/]+)'", text)
+    if option:
+        options = [path.stem for path in (CONFIG_DIR / option[1]).glob("*.yaml")]
+        return f"{option[1]}={option[2]}: no such option{nearest(option[2], options)}"
+    if isinstance(cause, ConfigError):
+        return str(cause)
+    return f"{first_line(error)} (write overrides as key=value or group=option, in quotes where they hold blanks)"
+
+
+def config_groups() -> list[str]:
+    """Names of this project's groups, such as `reward_mix`."""
+    return sorted(path.name for path in CONFIG_DIR.iterdir() if path.is_dir())
+
+
+def first_line(error: Exception) -> str:
+    """The first line of a message, without a trailing full stop."""
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__

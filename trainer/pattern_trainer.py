@@ -1,0 +1,204 @@
+"""verl's V1 trainer with reward components, records, a rollout table, and a way to stop.
+
+verl 0.9.1 logs no reward components while training (trainer/ppo/v1/trainer_base.py:1868): the reward manager puts each
+record into `extra_fields.reward_extra_info`, and this mixin reads it there. It changes no step of the algorithm but
+one: the advantages of a group with an unscored rollout are zero, because a missing reward is not a reward of zero.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import transfer_queue as tq
+from tensordict import TensorDict
+from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls
+
+from trainer.progress import Progress
+from trainer.run_folder import RunFolder, append_jsonl
+from trainer.step_metrics import Record, reward_metrics
+from trainer.tracking import Trackers
+from trainer.watchdog import Watchdog
+
+logger = logging.getLogger(__name__)
+
+
+class AbortedByPolicy(RuntimeError):
+    """A rollout stayed unscored and `reward_mix.on_unscored=abort`; a checkpoint was written first."""
+
+
+class PatternTrainerMixin(PPOTrainer):
+    """Placed before a verl trainer by `make_trainer_cls`; `attach` must be called before `fit`."""
+
+    def attach(
+        self, *, folder: RunFolder, trackers: Trackers, progress: Progress, watchdog: Watchdog, attempt: int
+    ) -> None:
+        self._folder = folder
+        self._trackers = trackers
+        self._progress = progress
+        self._watchdog = watchdog
+        self._attempt = attempt
+        self._stop_requested = False
+        self._saved_step: int | None = None
+        self._dataset_rows: dict[int, int] | None = None
+
+    def request_stop(self) -> None:
+        """Finish the current step, write a checkpoint, and return from `fit`."""
+        self._stop_requested = True
+
+    @property
+    def logger(self) -> Trackers:
+        return self._trackers
+
+    @logger.setter
+    def logger(self, ignored: Any) -> None:
+        """verl's `fit` builds its own `Tracking` (trainer_base.py:425) from `trainer.logger`, which is empty here."""
+
+    # ---- the loop ----
+
+    def on_step_begin(self) -> None:
+        self._watchdog.beat(f"step {self.global_steps}")
+        super().on_step_begin()
+
+    def on_step_end(self) -> None:
+        super().on_step_end()
+        if self._stop_requested:
+            if self._saved_step != self.global_steps:
+                self._save_checkpoint()
+            self.total_training_steps = self.global_steps
+
+    def on_validate_begin(self) -> None:
+        self._watchdog.beat(f"validation at step {self.global_steps}")
+        self._progress.say(f"validating on {len(self.val_dataset):,} held-out prompts")
+        super().on_validate_begin()
+
+    def _save_checkpoint(self) -> None:
+        self._watchdog.beat(f"checkpoint of step {self.global_steps}")
+        super()._save_checkpoint()
+        self._saved_step = self.global_steps
+        self._progress.say(f"checkpoint of step {self.global_steps} written")
+
+    # ---- rewards ----
+
+    def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        batch = super()._compute_advantage(batch, metrics)
+        records = _read_records(batch)
+        dropped = {_uid(key) for key, record in records.items() if record["reward"] is None}
+        if not dropped:
+            return batch
+        if self.config.reward_mix.on_unscored == "abort":
+            reasons = sorted({r["verdict"]["reason"] for r in records.values() if r["reward"] is None})
+            # The weights are those of the step before: that is the step that a resume continues from.
+            self.global_steps -= 1
+            self._save_checkpoint()
+            raise AbortedByPolicy(
+                f"{len(dropped)} groups of step {self.global_steps + 1} hold rollouts that could not be scored "
+                f"({', '.join(reasons)}) and reward_mix.on_unscored=abort. A checkpoint of step {self.global_steps} is "
+                "written; repair the judge and start the same command again"
+            )
+        rows = torch.tensor([_uid(key) in dropped for key in batch.keys])
+        stored = tq.kv_batch_get(
+            keys=batch.keys, partition_id=batch.partition_id, select_fields=["advantages", "returns"]
+        )
+        zeroed = {
+            field: torch.nested.as_nested_tensor(
+                [torch.zeros_like(row) if drop else row for row, drop in zip(stored[field].unbind(), rows, strict=True)],
+                layout=torch.jagged,
+            )
+            for field in ("advantages", "returns")
+        }
+        return tq.kv_batch_put(
+            keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(zeroed, batch_size=len(batch))
+        )
+
+    def _compute_metrics(
+        self, batch: Any, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
+    ) -> None:
+        super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
+        records = [record for _, record in sorted(_read_records(batch).items(), key=_by_group)]
+        self._keep(records, "train")
+        components = reward_metrics(records)
+        metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
+        every = self.config.tracking.rollout_table_every
+        if every and global_steps % every == 0:
+            self.logger.log_rollouts(self._rollout_table(records), global_steps)
+        self._progress.step(global_steps, self.total_training_steps, components, timing_raw)
+
+    def _val_metrics_update(
+        self,
+        data_sources: Any,
+        sample_uids: Any,
+        reward_extra_infos_dict: dict[str, list[Any]],
+        sample_turns: Any,
+        expected_acc_counts: Any = None,
+    ) -> dict[str, float]:
+        """Held-out metrics from the records (verl's own would average over the JSON strings)."""
+        records = [json.loads(text) for text in reward_extra_infos_dict["record"]]
+        self._keep(sorted(records, key=lambda r: (r["group"], r["rollout"])), "heldout")
+        components = reward_metrics(records)
+        self._progress.heldout(self.global_steps, components)
+        return {f"heldout/{name}": value for name, value in components.items()}
+
+    def _keep(self, records: Sequence[Record], split: str) -> None:
+        append_jsonl(
+            self._folder.records / f"{split}.jsonl", [{"attempt": self._attempt, **record} for record in records]
+        )
+
+    def _rollout_table(self, records: Sequence[Record]) -> list[dict[str, Any]]:
+        """Some rollouts of this step with their image; the same ones for the same seed."""
+        n = min(self.config.tracking.rollout_table_rows, len(records))
+        sample = random.Random(f"{self.config.seed}:{self.global_steps}").sample(list(records), n)
+        return [
+            {
+                "step": record["step"],
+                "image": self._image_of(record["group"]),
+                "prompt": record["question"],
+                "reference": record["reference"],
+                "visible": record["visible"],
+                "verdict": f"{record['verdict']['value']} ({record['verdict']['stage']}: {record['verdict']['reason']})",
+                "labels": json.dumps(record["labels"]),
+                "z": record["z"],
+                "reward": record["reward"],
+            }
+            for record in sample
+        ]
+
+    def _image_of(self, prompt_index: int) -> bytes | None:
+        """First image of a prompt, as encoded bytes; None for text prompts and for images given by path."""
+        frame = self.train_dataset.dataframe
+        if self._dataset_rows is None:
+            self._dataset_rows = {int(info["index"]): row for row, info in enumerate(frame["extra_info"])}
+        images = frame[self._dataset_rows[prompt_index]].get(self.config.data.image_key) or []
+        first = images[0] if images else None
+        return first.get("bytes") if isinstance(first, dict) else None
+
+
+def make_trainer_cls(trainer_mode: str) -> type[PatternTrainerMixin]:
+    """verl's trainer of this mode with the mixin in front.
+
+    A subclass that is passed on, not a newly registered name: verl compares `trainer_mode != "sync"` in many places, so
+    a name of our own would change its behaviour.
+    """
+    return type("PatternTrainer", (PatternTrainerMixin, get_trainer_cls(trainer_mode)), {})
+
+
+def _read_records(batch: Any) -> dict[str, Record]:
+    """Records of the real rollouts of a batch by TransferQueue key `{uid}_{session}_{index}`."""
+    data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
+    return {
+        key: json.loads(extra["reward_extra_info"]["record"])
+        for key, tag, extra in zip(batch.keys, batch.tags, data["extra_fields"].tolist(), strict=True)
+        if not tag.get("is_padding", False)
+    }
+
+
+def _uid(key: str) -> str:
+    return key.rsplit("_", 2)[0]
+
+
+def _by_group(entry: tuple[str, Record]) -> tuple[int, int]:
+    return entry[1]["group"], entry[1]["rollout"]

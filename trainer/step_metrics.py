@@ -1,0 +1,134 @@
+"""Aggregates of the reward records of one step (plain functions: no torch, no ray, no verl)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from reward_workers.records import LABELS, STAGES
+
+Record = dict[str, Any]
+"""One rollout as it stands in the JSONL: `reward_workers.records.RewardRecord.as_dict()` and its texts."""
+
+
+def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """Reward components of one step or one validation pass.
+
+    Args:
+        records: at least one record; a group is the records of one prompt index.
+
+    Returns:
+        Flat metric names and values. Shares are in 0..1, latencies in seconds. A rate without a denominator (no
+        rollout labelled, say) is left out instead of being reported as 0.
+    """
+    if not records:
+        raise ValueError("reward metrics need at least one record: the step had no rollout")
+    n = len(records)
+    verdicts = [record["verdict"] for record in records]
+    metrics: dict[str, float] = {
+        "accuracy": _share(verdict["value"] == 1 for verdict in verdicts),
+        "unscored": _share(record["reward"] is None for record in records),
+        "gate_open": _share(record["z"] == 1 for record in records),
+        "n_tokens/mean": float(np.mean([record["n_tokens"] for record in records])),
+        "truncated": _share(record["truncated"] for record in records),
+    }
+    metrics |= {f"stage/{stage}": _share(verdict["stage"] == stage for verdict in verdicts) for stage in STAGES}
+    rewards = [record["reward"] for record in records if record["reward"] is not None]
+    if rewards:
+        metrics |= {"reward/mean": float(np.mean(rewards)), "reward/std": float(np.std(rewards))}
+    metrics |= _label_metrics(records)
+    metrics |= _call_metrics(records)
+    metrics |= _group_metrics(records)
+    metrics["rollouts"] = float(n)
+    return metrics
+
+
+def _label_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """Label rates among the labelled rollouts, and the penalty among those whose gate is open."""
+    labelled = [record for record in records if _is_labelled(record)]
+    metrics = {"labelled": len(labelled) / len(records)}
+    if labelled:
+        metrics |= {f"label/{label}": _share(r["labels"][label] for r in labelled) for label in LABELS}
+        metrics["trigger"] = _share(any(r["labels"][label] for label in LABELS) for r in labelled)
+        metrics["penalty/mean"] = float(np.mean([r["penalty"] for r in labelled]))
+    metrics["penalty/applied_mean"] = float(
+        np.mean([r["penalty"] * r["z"] * (r["verdict"]["value"] == 1) for r in records])
+    )
+    return metrics
+
+
+def _call_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """Judge calls that the records account for: made, saved, failed; and their latency."""
+    asked_patterns = [r for r in records if r["labels"] is not None]
+    asked_fallback = [r for r in records if r["verdict"]["stage"] == "judge"]
+    metrics = {
+        "calls/pattern_rm": float(len(asked_patterns)),
+        "calls/pattern_rm_saved": float(len(records) - len(asked_patterns)),
+        "calls/pattern_rm_failed": float(sum(not _is_labelled(r) for r in asked_patterns)),
+        "calls/fallback": float(len(asked_fallback)),
+        "calls/fallback_saved": float(len(records) - len(asked_fallback)),
+        "calls/fallback_failed": float(sum(r["verdict"]["value"] is None for r in asked_fallback)),
+    }
+    metrics |= _latency("pattern_rm", [r["labels"]["latency_s"] for r in asked_patterns])
+    metrics |= _latency("fallback", [r["verdict"]["latency_s"] for r in asked_fallback])
+    return metrics
+
+
+def _latency(judge: str, seconds: list[float]) -> dict[str, float]:
+    if not seconds:
+        return {}
+    p50, p95 = np.percentile(seconds, [50, 95])
+    return {f"latency_s/{judge}/p50": float(p50), f"latency_s/{judge}/p95": float(p95)}
+
+
+def _group_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """Where the variance that GRPO divides by comes from (requirements A.12: N1, N3).
+
+    A group without variance teaches nothing. In a group whose verdicts agree, the penalty is the only variance; it is
+    *gate-only* when every labelled rollout has the same penalty, so that the rewards differ by z alone: its advantages
+    are pure noise. Rollouts behind a closed gate are not labelled, so this share is an upper bound.
+    """
+    groups: dict[tuple[int, int], list[Record]] = defaultdict(list)
+    for record in records:
+        groups[record["step"], record["group"]].append(record)
+    groups = {key: group for key, group in groups.items() if len(group) > 1}
+    if not groups:
+        return {}
+    return {
+        "groups/zero_variance": _share_of(groups.values(), lambda group: not _rewards_differ(group)),
+        "groups/pattern_only_variance": _share_of(
+            groups.values(), lambda group: _rewards_differ(group) and not _verdicts_differ(group)
+        ),
+        "groups/gate_only_variance": _share_of(groups.values(), is_gate_only),
+        "groups/with_unscored": _share_of(groups.values(), lambda group: any(r["reward"] is None for r in group)),
+    }
+
+
+def is_gate_only(group: Sequence[Record]) -> bool:
+    """Whether the rewards of this group differ by the gate alone, as far as its labels tell."""
+    if not _rewards_differ(group) or _verdicts_differ(group):
+        return False
+    return len({record["penalty"] for record in group if _is_labelled(record)}) == 1
+
+
+def _is_labelled(record: Record) -> bool:
+    return record["labels"] is not None and "cot" in record["labels"]
+
+
+def _rewards_differ(group: Iterable[Record]) -> bool:
+    return len({record["reward"] for record in group}) > 1
+
+
+def _verdicts_differ(group: Iterable[Record]) -> bool:
+    return len({record["verdict"]["value"] for record in group}) > 1
+
+
+def _share(flags: Iterable[Any]) -> float:
+    return float(np.mean([bool(flag) for flag in flags]))
+
+
+def _share_of(groups: Iterable[Sequence[Record]], holds: Callable[[Sequence[Record]], bool]) -> float:
+    return _share(holds(group) for group in groups)

@@ -1,0 +1,213 @@
+"""What a run achieved, from the files of its run folder: tables on the terminal, summary.json, curves.png.
+
+    python -m trainer.summary RUN_FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from reward_workers.records import LABELS, STAGES
+from trainer.run_folder import RunFolder, read_jsonl, write_json
+from trainer.step_metrics import Record
+
+logger = logging.getLogger(__name__)
+
+LabelFunction = Callable[[str, str], dict[str, bool]]
+PHASES = {"generate and score": "gen", "advantage": "adv", "update": "update_actor", "weight sync": "update_weights"}
+
+
+def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
+    """Print the summary of a finished run, write `summary.json` and `curves.png`, and return the summary.
+
+    Raises:
+        ValueError: the run folder holds no record of a step.
+    """
+    from trainer.curves import draw_curves
+
+    config = yaml.safe_load((folder.path / "config.yaml").read_text())
+    train = last_attempt(read_jsonl(folder.records / "train.jsonl"))
+    heldout = last_attempt(read_jsonl(folder.records / "heldout.jsonl"))
+    steps = last_attempt(read_jsonl(folder.metrics))
+    if not train:
+        raise ValueError(f"{folder.records / 'train.jsonl'} has no records: the run ended before its first step")
+    oracle = load_oracle(config["corpus"]["oracle"])
+    summary = {
+        "run": config["run"]["name"],
+        "steps": max(record["step"] for record in train),
+        "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r["step"] for r in heldout})],
+        "stages": stage_shares(train),
+        "calls": call_counts(train, heldout),
+        "servers": server_counts(folder),
+        "seconds_per_step": phase_seconds(steps),
+    }
+    write_json(folder.summary, summary)
+    draw_curves(folder.curves, summary, steps)
+    _print(summary, folder, console)
+    return summary
+
+
+def last_attempt(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the newest start for each step: a step that a resume repeated counts once."""
+    newest: dict[int, int] = {}
+    for row in rows:
+        newest[row["step"]] = max(row["attempt"], newest.get(row["step"], 0))
+    return [row for row in rows if row["attempt"] == newest[row["step"]]]
+
+
+def load_oracle(reference: str | None) -> LabelFunction | None:
+    """The corpus's own labelling function, `module:function`, where a synthetic corpus has one."""
+    if reference is None:
+        return None
+    module, _, function = reference.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def heldout_figures(heldout: Sequence[Record], step: int, oracle: LabelFunction | None) -> dict[str, Any]:
+    """Accuracy and label rates of one validation pass, by each judge that labelled it."""
+    records = [record for record in heldout if record["step"] == step]
+    scored = [r for r in records if r["verdict"]["value"] is not None]
+    figures: dict[str, Any] = {
+        "step": step,
+        "prompts": len(records),
+        "accuracy": rate(sum(r["verdict"]["value"] for r in scored), len(scored)),
+        "tokens": float(np.mean([r["n_tokens"] for r in records])),
+    }
+    labelled = [r["labels"] for r in records if r["labels"] is not None and "cot" in r["labels"]]
+    if labelled:
+        figures["pattern_rm"] = label_rates(labelled)
+    if oracle is not None:
+        figures["oracle"] = label_rates([oracle(r["question"], r["visible"]) for r in records])
+    return figures
+
+
+def label_rates(labels: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Trigger (any label, R24) and the four label rates."""
+    rates = {"trigger": rate(sum(any(v[label] for label in LABELS) for v in labels), len(labels))}
+    return rates | {label: rate(sum(bool(v[label]) for v in labels), len(labels)) for label in LABELS}
+
+
+def rate(k: int, n: int) -> dict[str, float]:
+    """Share k / n with its 95 % Wilson interval (scipy)."""
+    from scipy.stats import binomtest
+
+    if n == 0:
+        return {"value": float("nan"), "low": float("nan"), "high": float("nan"), "n": 0}
+    interval = binomtest(int(k), n).proportion_ci(method="wilson")
+    return {"value": k / n, "low": float(interval.low), "high": float(interval.high), "n": n}
+
+
+def stage_shares(records: Sequence[Record]) -> dict[str, float]:
+    """Share of rollouts that each verifier stage decided; `unscored` is what nobody could decide."""
+    decided = Counter("unscored" if r["verdict"]["value"] is None else r["verdict"]["stage"] for r in records)
+    return {stage: decided[stage] / len(records) for stage in (*STAGES, "unscored")}
+
+
+def call_counts(train: Sequence[Record], heldout: Sequence[Record]) -> dict[str, dict[str, int]]:
+    """Judge calls of the training rollouts, made and saved by reason, and those of the validation passes."""
+    labelled = sum(r["labels"] is not None for r in train)
+    incorrect = sum(r["labels"] is None and r["verdict"]["value"] != 1 for r in train)
+    to_fallback = sum(r["verdict"]["stage"] == "judge" for r in train)
+    return {
+        "pattern_rm": {
+            "rollouts": len(train),
+            "asked": labelled,
+            "saved_incorrect": incorrect,
+            "saved_gate_closed": len(train) - labelled - incorrect,
+            "asked_heldout": sum(r["labels"] is not None for r in heldout),
+        },
+        "fallback": {
+            "rollouts": len(train),
+            "asked": to_fallback,
+            "saved_by_rules": len(train) - to_fallback,
+            "asked_heldout": sum(r["verdict"]["stage"] == "judge" for r in heldout),
+        },
+    }
+
+
+def server_counts(folder: RunFolder) -> dict[str, Any]:
+    """Request counts that the judge servers reported themselves, by judge."""
+    return {file.stem: json.loads(file.read_text()) for file in sorted(folder.judges.glob("*.json"))}
+
+
+def phase_seconds(steps: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Mean seconds of each phase over the steps after the first, which warms up."""
+    timed = [row for row in steps if "timing_s/step" in row][1:]
+    if not timed:
+        return {}
+    phases = {name: [row[f"timing_s/{key}"] for row in timed if f"timing_s/{key}" in row] for name, key in PHASES.items()}
+    means = {name: float(np.mean(values)) for name, values in phases.items() if values}
+    whole = float(np.mean([row["timing_s/step"] for row in timed]))
+    return means | {"other": whole - sum(means.values()), "step": whole}
+
+
+def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None:
+    console.print()
+    if len(summary["heldout"]) > 1:
+        console.print(_heldout_table(summary["heldout"][0], summary["heldout"][-1]))
+    stages = "  ".join(f"{stage} {share:.1%}" for stage, share in summary["stages"].items())
+    console.print(f"verifier stage that decided: {stages}")
+    pattern, fallback = summary["calls"]["pattern_rm"], summary["calls"]["fallback"]
+    console.print(
+        f"fallback judge: asked for {fallback['asked']:,} of {fallback['rollouts']:,} training rollouts, "
+        f"{fallback['saved_by_rules']:,} saved by the rules; {fallback['asked_heldout']:,} held-out"
+    )
+    console.print(
+        f"PatternRM: asked for {pattern['asked']:,} of {pattern['rollouts']:,} training rollouts, saved "
+        f"{pattern['saved_incorrect']:,} (answer not right) and {pattern['saved_gate_closed']:,} (gate closed or no "
+        f"PatternRM); {pattern['asked_heldout']:,} held-out"
+    )
+    for judge, counts in summary["servers"].items():
+        console.print(f"requests counted by the servers of {judge}: {counts['requests']:,.0f}")
+    if summary["seconds_per_step"]:
+        phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
+        console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")
+    console.print(f"\nrun folder  {folder.path}\ncurves      {folder.curves}")
+    console.print(f"records     {folder.records / 'train.jsonl'}\n            {folder.records / 'heldout.jsonl'}")
+    console.print(f"checkpoint  {folder.hugging_face_export() or 'none written (trainer.save_freq)'}")
+
+
+def _heldout_table(before: dict[str, Any], after: dict[str, Any]) -> Table:
+    table = Table(title=f"{before['prompts']:,} held-out prompts, rates in % with 95 % intervals")
+    for column in ("", "judged by", f"before (step {before['step']})", f"after (step {after['step']})", "change"):
+        table.add_column(column, justify="left" if column in ("", "judged by") else "right")
+    table.add_row("accuracy", "verifier", *_cells(before["accuracy"], after["accuracy"]))
+    for judge, name in (("oracle", "toy oracle"), ("pattern_rm", "PatternRM")):
+        if judge in before and judge in after:
+            for row in ("trigger", *LABELS):
+                shown = "Trigger" if row == "trigger" else f"  {row}"
+                table.add_row(shown, name, *_cells(before[judge][row], after[judge][row]))
+    table.add_row("tokens", "", f"{before['tokens']:.1f}", f"{after['tokens']:.1f}", f"{after['tokens'] - before['tokens']:+.1f}")
+    return table
+
+
+def _cells(before: dict[str, float], after: dict[str, float]) -> tuple[str, str, str]:
+    def shown(r: dict[str, float]) -> str:
+        return f"{100 * r['value']:.1f} [{100 * r['low']:.1f}, {100 * r['high']:.1f}]"
+
+    return shown(before), shown(after), f"{100 * (after['value'] - before['value']):+.1f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Summarise a run folder: tables, summary.json, curves.png.")
+    parser.add_argument("run_folder", type=Path, help="folder of a run, such as outputs/quickstart")
+    path = parser.parse_args().run_folder
+    if not (path / "config.yaml").exists():
+        parser.error(f"{path} is not a run folder: it has no config.yaml")
+    summarise(RunFolder(path.absolute()), Console(highlight=False, soft_wrap=True))
+
+
+if __name__ == "__main__":
+    main()

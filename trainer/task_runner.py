@@ -1,0 +1,119 @@
+"""The Ray actor that owns a job: judges, verl's trainer, agent loops, and the end of all of them."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+from typing import Any
+
+import ray
+from omegaconf import DictConfig, OmegaConf, open_dict
+from verl.trainer.main_ppo import TaskRunnerV1
+from verl.utils.logging_utils import configure_verl_logging
+
+from reward_workers.judges.servers import JudgeFleet
+from trainer.pattern_trainer import make_trainer_cls
+from trainer.progress import Progress
+from trainer.run_folder import RunFolder, write_json
+from trainer.tracking import build_trackers
+from trainer.watchdog import Watchdog
+
+logger = logging.getLogger(__name__)
+
+ACTOR_NAME = "patternrl_task_runner"
+_VerlTaskRunner = TaskRunnerV1.__ray_metadata__.modified_class
+
+
+class TaskRunner(_VerlTaskRunner):
+    """verl's task runner (0.9.1, trainer/main_ppo.py:93) with judges, our trainer, progress and a stop.
+
+    It runs with a second thread, so that `progress` and `request_stop` answer while `run` works.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._progress = Progress()
+        self._stop_requested = False
+
+    def progress(self, first: int) -> list[str]:
+        return self._progress.since(first)
+
+    def request_stop(self) -> bool:
+        """Stop at the end of the current step with a checkpoint.
+
+        Returns:
+            False when training has not begun, so that there is nothing to save and the job may be ended at once.
+        """
+        self._stop_requested = True
+        if self.trainer is None or not self._fitting:
+            return False
+        self.trainer.request_stop()
+        return True
+
+    _fitting = False
+
+    def run(self, config: DictConfig) -> None:
+        configure_verl_logging()
+        OmegaConf.resolve(config)
+        folder = RunFolder(Path(config.run.dir))
+        try:
+            self._run(config, folder)
+        except BaseException:
+            folder.error.write_text(traceback.format_exc())
+            raise
+
+    def _run(self, config: DictConfig, folder: RunFolder) -> None:
+        import transfer_queue as tq
+
+        with open_dict(config):
+            config.transfer_queue.enable = True
+        self.config = config
+        plain = OmegaConf.to_container(config, resolve=True)
+        state = folder.read_state()
+        if state is None:
+            raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")
+        watchdog = Watchdog(config.run.stall_timeout_s, folder.error)
+        watchdog.start()
+        trackers = build_trackers(plain, folder, state)
+        fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say)
+        succeeded = False
+        tq.init(config.transfer_queue)
+        try:
+            watchdog.beat("start of the judges")
+            for name, base_urls in fleet.launch().items():
+                config.judges[name].base_urls = base_urls
+            self._progress.say("loading the policy and its rollout servers")
+            watchdog.beat("start of the policy")
+            self.trainer = make_trainer_cls(config.trainer.v1.trainer_mode)(config=config)
+            self.trainer.attach(
+                folder=folder,
+                trackers=trackers,
+                progress=self._progress,
+                watchdog=watchdog,
+                attempt=len(state["starts"]) - 1,
+            )
+            self.trainer.init()
+            self.init_agent_loop_manager()
+            self._progress.say("policy ready; waiting for the judges")
+            fleet.wait_ready()
+            self._fitting = True
+            if self._stop_requested:
+                return
+            self.trainer.fit(self.agent_loop_manager)
+            succeeded = True
+        finally:
+            self._fitting = False
+            watchdog.beat("shutdown")
+            trackers.finish(exit_code=0 if succeeded else 1)
+            fleet.stop()
+            tq.close()
+            watchdog.stop()
+        if self.trainer.global_steps > self.trainer.total_training_steps and not self._stop_requested:
+            state["finished"] = True
+            write_json(folder.state, state)
+
+
+def task_runner_class() -> Any:
+    """The actor class for `verl.trainer.main_ppo.run_ppo`; named, so that the driver can ask it for progress."""
+    return ray.remote(TaskRunner).options(name=ACTOR_NAME, max_concurrency=2, num_cpus=1)
