@@ -6,7 +6,7 @@ One instance lives in each reward worker actor and scores each rollout as soon a
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 from omegaconf import DictConfig, OmegaConf
 from verl import DataProto
@@ -21,10 +21,6 @@ from reward_workers.records import RewardRecord
 from reward_workers.scoring import Rollout, RolloutScorer
 from reward_workers.verifier import Verifier
 from rollout_workers.channels import split_channels
-from rollout_workers.modes import prompt_tail
-
-PROMPT_TAIL_TOKENS = 16
-"""Tokens of the prompt that tell whether it ends inside, behind or without a think block."""
 
 
 class PatternRewardManager(RewardManagerBase):
@@ -37,7 +33,7 @@ class PatternRewardManager(RewardManagerBase):
     def __init__(self, config: DictConfig, tokenizer: Any, compute_score: Any, **_verl_reward_model: Any):
         super().__init__(config, tokenizer, compute_score)
         self._policy = config.policy
-        self._scorer = build_scorer(OmegaConf.to_container(config, resolve=True))
+        self._scorer = build_scorer(cast(dict[str, Any], OmegaConf.to_container(config, resolve=True)))
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """Score the last sequence of `data` (length 1 with single-turn agent loops)."""
@@ -48,7 +44,7 @@ class PatternRewardManager(RewardManagerBase):
         channels = split_channels(
             self.tokenizer.decode(item.batch["responses"][:n_tokens], skip_special_tokens=False),
             mode=self._policy.mode,
-            prompt_tail=prompt_tail(self._decode_prompt_tail(item, fields)),
+            prompt_tail=fields["prompt_tail"],
             finish_reason="length" if fields["truncated"] else "stop",
             family=self._policy.family,
         )
@@ -76,22 +72,16 @@ class PatternRewardManager(RewardManagerBase):
             },
         }
 
-    def _decode_prompt_tail(self, item: Any, fields: dict[str, Any]) -> str:
-        prompt_len = int(fields["prompt_len"])
-        return self.tokenizer.decode(
-            item.batch["prompts"][max(0, prompt_len - PROMPT_TAIL_TOKENS) : prompt_len], skip_special_tokens=False
-        )
-
 
 def build_scorer(config: dict[str, Any]) -> RolloutScorer:
     """The scorer of a resolved configuration; the judges' base URLs are filled in when their servers are known."""
     mix, judges = config["reward_mix"], config["judges"]
     pattern_rm = None
     if mix["pattern_penalty"]:
-        pattern_rm = PatternRM(JudgeSettings.from_config("pattern_rm", judges["pattern_rm"]), mix["threshold"])
+        pattern_rm = PatternRM(JudgeSettings.from_config(judges["pattern_rm"], "pattern_rm"), mix["threshold"])
     return RolloutScorer(
         verifier=Verifier(**mix["verifier"]),
-        answer_judge=AnswerJudge(JudgeSettings.from_config("fallback", judges["fallback"])),
+        answer_judge=AnswerJudge(JudgeSettings.from_config(judges["fallback"], "fallback")),
         pattern_rm=pattern_rm,
         gate=Gate(**mix["gate"]),
         mix=Mix(weights=mix["weights"], cap=mix["cap"]),

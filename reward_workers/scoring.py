@@ -85,9 +85,7 @@ class RolloutScorer:
 
     async def score(self, rollout: Rollout) -> RewardRecord:
         verdict = await self._verdict(rollout)
-        gate_open = self.gate.is_open(
-            step=rollout.step, prompt_index=rollout.prompt_index, rollout=rollout.rollout
-        )
+        gate_open = self.gate.is_open(step=rollout.step, prompt_index=rollout.prompt_index, rollout=rollout.rollout)
         labels = await self._labels(rollout, verdict, gate_open)
         vector = labels.as_dict() if isinstance(labels, Labels) else None
         if verdict.value is None and self.on_unscored != "count_as_incorrect":
@@ -111,14 +109,12 @@ class RolloutScorer:
     async def _verdict(self, rollout: Rollout) -> Verdict:
         """The rules first; what they leave unresolved goes to the fallback judge (R49)."""
         started = time.monotonic()
-        verdict = await self.verifier.verify(
-            rollout.visible, rollout.reference, rollout.answer_type, rollout.options
-        )
+        verdict = await self.verifier.verify(rollout.visible, rollout.reference, rollout.answer_type, rollout.options)
         if verdict.value is None and verdict.extracted is not None:
             extracted = verdict.extracted
             verdict = await self._wait_for(
                 lambda: self.answer_judge.judge(rollout.question, rollout.reference, extracted),
-                unreachable=lambda outcome: outcome.value is None and outcome.reason in UNREACHABLE,
+                unreachable=lambda outcome: outcome.value is None and is_unreachable(outcome.reason),
                 judge="fallback",
             )
             verdict = replace(verdict, extracted=extracted)
@@ -134,7 +130,7 @@ class RolloutScorer:
         pattern_rm = self.pattern_rm
         return await self._wait_for(
             lambda: pattern_rm.label(rollout.question, rollout.visible),
-            unreachable=lambda outcome: isinstance(outcome, LabelsUnscored) and outcome.reason in UNREACHABLE,
+            unreachable=lambda outcome: isinstance(outcome, LabelsUnscored) and is_unreachable(outcome.reason),
             judge="pattern_rm",
         )
 
@@ -156,5 +152,11 @@ class RolloutScorer:
             await asyncio.sleep(RETRY_PAUSE_S)
 
 
-UNREACHABLE = frozenset({"judge_unreachable", "judge_timeout"})
-"""Reasons of a failed call that a wait can cure; a nonsensical answer is not asked for again here."""
+def is_unreachable(reason: str) -> bool:
+    """Whether a failed call is one that waiting can cure; a nonsensical answer is not asked for again here.
+
+    >>> is_unreachable("judge_connection"), is_unreachable("http_503"), is_unreachable("judge_truncated")
+    (True, True, False)
+    """
+    cause = reason.removeprefix("judge_")
+    return cause in ("timeout", "deadline", "connection", "http_408", "http_429") or cause.startswith("http_5")

@@ -2,8 +2,8 @@
 
     config = compose_config(["experiment=quickstart", "reward_mix=base_rl"])
 
-Whoever composes the tree (entry point, sweeps, tests, benchmarks) goes through this module: it registers the resolvers that
-the YAML files use and turns Hydra's errors into one line that names the key and the nearest right one.
+Whoever composes the tree (entry point, sweeps, tests, benchmarks) goes through this module: it registers the resolvers
+that the YAML files use and turns Hydra's errors into one line that names the key and the nearest right one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from rollout_workers.modes import chat_template_kwargs
@@ -28,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 CONFIG_DIR = ROOT / "configs"
 CONFIG_NAME = "train"
+FREEZE_MODULE = "rollout_workers.freeze_vision_on"
 
 
 class ConfigError(ValueError):
@@ -55,12 +57,22 @@ def torch_device(device: str) -> str:
     return {"gpu": "cuda"}.get(device, device)
 
 
+def freeze_module(frozen: object) -> str | None:
+    """Module that verl's workers import (`model.external_lib`) so that `policy.freeze_vision_tower` freezes."""
+    return FREEZE_MODULE if frozen is True else None
+
+
+def _mode_kwargs(family: str, mode: str) -> DictConfig:
+    return OmegaConf.create(chat_template_kwargs(family, mode))
+
+
 def register_resolvers() -> None:
     """Register the `${patternrl.*:}` resolvers of the YAML files; calling it again changes nothing."""
     OmegaConf.register_new_resolver("patternrl.root", lambda: str(ROOT), replace=True)
     OmegaConf.register_new_resolver("patternrl.verl_config", verl_config_dir, replace=True)
     OmegaConf.register_new_resolver("patternrl.torch_device", torch_device, replace=True)
-    OmegaConf.register_new_resolver("patternrl.mode_kwargs", chat_template_kwargs, replace=True)
+    OmegaConf.register_new_resolver("patternrl.mode_kwargs", _mode_kwargs, replace=True)
+    OmegaConf.register_new_resolver("patternrl.freeze_module", freeze_module, replace=True)
     OmegaConf.register_new_resolver("patternrl.product", lambda *factors: math.prod(factors), replace=True)
 
 
@@ -86,6 +98,41 @@ def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
         raise ConfigError([explain(error)]) from error
 
 
+def anchor_paths(config: DictConfig) -> None:
+    """Make the paths of a composed tree absolute, in place.
+
+    Relative ones are meant from where the command was typed, and Ray's workers run elsewhere. Hub ids stay; values of
+    another type than text are left for the typed check.
+    """
+    config.run.dir = _absolute(config.run.dir)
+    for key in ("train_files", "val_files"):
+        paths = config.corpus[key]
+        config.corpus[key] = [_absolute(path) for path in paths] if isinstance(paths, ListConfig) else _absolute(paths)
+    config.policy.path = _absolute_model(config.policy.path)
+    for judge in config.judges.values():
+        if isinstance(judge, DictConfig) and isinstance(judge.get("serve"), DictConfig):
+            judge.serve.model_path = _absolute_model(judge.serve.model_path)
+
+
+def is_hub_id(model: str) -> bool:
+    """Whether a model is named `owner/name` on a hub and not by a folder.
+
+    >>> is_hub_id("Qwen/Qwen3-VL-4B-Instruct"), is_hub_id("./my/model"), is_hub_id("models/a/b")
+    (True, False, False)
+    """
+    owner, slash, name = model.partition("/")
+    plain = bool(owner and slash and name) and "/" not in name and owner[0] not in ".~"
+    return plain and not Path(owner).is_dir()
+
+
+def _absolute(path: Any) -> Any:
+    return str(Path(path).expanduser().absolute()) if isinstance(path, str) and path else path
+
+
+def _absolute_model(model: Any) -> Any:
+    return model if isinstance(model, str) and is_hub_id(model) else _absolute(model)
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known word, else the known words if they are few."""
     words = sorted({str(item) for item in known})
@@ -97,7 +144,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def explain(error: Exception) -> str:
     """One line for an error of Hydra or OmegaConf: what was written, why it fails, the nearest right spelling."""
-    cause = error
+    cause: BaseException = error
     while cause.__cause__ is not None and not isinstance(cause, OmegaConfBaseException):
         cause = cause.__cause__
     if isinstance(cause, OmegaConfBaseException) and cause.full_key:

@@ -28,13 +28,23 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
     _line(accuracy, train, "reward_mix/accuracy", "accuracy", "training", "tab:blue")
     _points(accuracy, summary["heldout"], lambda figures: figures["accuracy"], "held-out", "black")
     _line(trigger, train, "reward_mix/trigger", "Trigger", "training, right answers (PatternRM)", "tab:red")
-    for judge, colour, name in (("oracle", "black", "held-out, toy oracle"), ("pattern_rm", "tab:green", "held-out, PatternRM")):
+    for judge, colour, name in (
+        ("oracle", "black", "held-out, toy oracle"),
+        ("pattern_rm", "tab:green", "held-out, PatternRM"),
+    ):
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(trigger, judged, lambda figures, judge=judge: figures[judge]["trigger"], name, colour)
     judge = "oracle" if any("oracle" in figures for figures in summary["heldout"]) else "pattern_rm"
     for label in LABELS:
         judged = [figures for figures in summary["heldout"] if judge in figures]
-        _points(labels, judged, lambda figures, label=label: figures[judge][label], LABEL_NAMES[label], LABEL_COLOURS[label], joined=True)
+        _points(
+            labels,
+            judged,
+            lambda figures, label=label: figures[judge][label],
+            LABEL_NAMES[label],
+            LABEL_COLOURS[label],
+            joined=True,
+        )
     labels.set_title(f"label rates, held-out ({'toy oracle' if judge == 'oracle' else 'PatternRM'})")
     _line(length, train, "reward_mix/n_tokens/mean", "response length (tokens)", "training", "tab:blue")
     _line(seconds, train[1:], "timing_s/step", "seconds a step (without the first)", "whole step", "tab:gray")
@@ -61,7 +71,9 @@ def _line(axes: Axes, rows: Sequence[dict[str, Any]], key: str, title: str | Non
         axes.plot([row["step"] for row in present], [row[key] for row in present], color=colour, label=name)
 
 
-def _points(axes: Axes, passes: Sequence[dict[str, Any]], value: Any, name: str, colour: str, joined: bool = False) -> None:
+def _points(
+    axes: Axes, passes: Sequence[dict[str, Any]], value: Any, name: str, colour: str, joined: bool = False
+) -> None:
     if not passes:
         return
     rates = [value(figures) for figures in passes]

@@ -106,7 +106,10 @@ class PatternTrainerMixin(PPOTrainer):
         )
         zeroed = {
             field: torch.nested.as_nested_tensor(
-                [torch.zeros_like(row) if drop else row for row, drop in zip(stored[field].unbind(), rows, strict=True)],
+                [
+                    torch.zeros_like(row) if drop else row
+                    for row, drop in zip(stored[field].unbind(), rows, strict=True)
+                ],
                 layout=torch.jagged,
             )
             for field in ("advantages", "returns")
@@ -151,7 +154,7 @@ class PatternTrainerMixin(PPOTrainer):
     def _rollout_table(self, records: Sequence[Record]) -> list[dict[str, Any]]:
         """Some rollouts of this step with their image; the same ones for the same seed."""
         n = min(self.config.tracking.rollout_table_rows, len(records))
-        sample = random.Random(f"{self.config.seed}:{self.global_steps}").sample(list(records), n)
+        sample = random.Random(f"{self.config.seed}:{self.global_steps}").sample(list(records), n)  # noqa: S311 - no secret
         return [
             {
                 "step": record["step"],
@@ -159,7 +162,7 @@ class PatternTrainerMixin(PPOTrainer):
                 "prompt": record["question"],
                 "reference": record["reference"],
                 "visible": record["visible"],
-                "verdict": f"{record['verdict']['value']} ({record['verdict']['stage']}: {record['verdict']['reason']})",
+                "verdict": "{value} ({stage}: {reason})".format(**record["verdict"]),
                 "labels": json.dumps(record["labels"]),
                 "z": record["z"],
                 "reward": record["reward"],
@@ -191,7 +194,7 @@ def _read_records(batch: Any) -> dict[str, Record]:
     data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
     return {
         key: json.loads(extra["reward_extra_info"]["record"])
-        for key, tag, extra in zip(batch.keys, batch.tags, data["extra_fields"].tolist(), strict=True)
+        for key, tag, extra in zip(batch.keys, batch.tags, list(data["extra_fields"]), strict=True)
         if not tag.get("is_padding", False)
     }
 

@@ -38,8 +38,8 @@ class PromptReplayBuffer(ReplayBuffer):
         if failed > self._max_failed_groups:
             raise RuntimeError(
                 f"{failed} rollout groups failed while generating or scoring (allowed: "
-                f"trainer.v1.sampler.sampler_kwargs.max_failed_groups={self._max_failed_groups}). The first cause stands "
-                "in the log of the agent loop worker; a dead rollout server shows as EngineDeadError there"
+                f"trainer.v1.sampler.sampler_kwargs.max_failed_groups={self._max_failed_groups}). The first cause "
+                "stands in the log of the agent loop worker; a dead rollout server shows as EngineDeadError there"
             )
         return super()._sampleable_terminal_keys(partition_id, eviction_reasons)
 

@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from trainer.run_folder import RunFolder, open_run_folder
 
+EXIT_WRONG_INPUT = 2
 console = Console(highlight=False, soft_wrap=True)
 POLL_S = 0.5
 
@@ -26,10 +27,14 @@ def run_training(config: DictConfig) -> int:
     """Run or resume the job of a checked configuration.
 
     Returns:
-        Exit code: 0 finished, 1 failed, 130 stopped by the user (resumable).
+        Exit code: 0 finished, 1 failed, 2 the run folder is another run's, 130 stopped by the user (resumable).
     """
-    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
-    folder, state = open_run_folder(Path(config.run.dir).absolute(), plain)
+    plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    try:
+        folder, state = open_run_folder(Path(config.run.dir).absolute(), plain)
+    except ValueError as error:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
+        return EXIT_WRONG_INPUT
     config.run.dir = str(folder.path)
     OmegaConf.save(config, folder.path / "config.yaml", resolve=True)
     total = config.trainer.total_training_steps
@@ -66,7 +71,7 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
     def job() -> None:
         try:
             run_ppo(config, task_runner_class())
-        except BaseException as error:  # handed to the main thread, which reports it
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread, which reports it
             failure.append(error)
 
     thread = threading.Thread(target=job, name="ray job", daemon=True)
@@ -77,7 +82,9 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
                 thread.join(POLL_S)
                 printer.poll()
                 if stop.count == 1 and not stop.passed_on:
-                    console.print("stopping: the current step ends first, then a checkpoint is written (again: at once)")
+                    console.print(
+                        "stopping: the current step ends first, then a checkpoint is written (again: at once)"
+                    )
                     stop.passed_on = True
                     if not printer.request_stop():
                         break
@@ -101,8 +108,8 @@ def _init_ray(config: DictConfig) -> None:
 
     runtime_env = get_ppo_ray_runtime_env(config)
     runtime_env["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
-    settings = OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True)
-    runtime_env = OmegaConf.to_container(OmegaConf.merge(runtime_env, settings.pop("runtime_env", None) or {}))
+    settings = cast(dict[str, Any], OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True))
+    runtime_env["env_vars"] |= (settings.pop("runtime_env", None) or {}).get("env_vars", {})
     ray.init(**settings, runtime_env=runtime_env)
 
 

@@ -1,10 +1,10 @@
 """The folder of one run: where everything goes, whose it is, and how often it was started.
 
-    run.json          configuration fingerprint, W&B run id, one entry per start
-    config.yaml       the resolved configuration of the last start
-    metrics.jsonl     one line a step; records/{train,heldout}.jsonl  one line a rollout
-    checkpoints/      verl's checkpoints, each with its Hugging Face export; judges/  logs and request counts
-    summary.json, curves.png
+run.json          configuration fingerprint, W&B run id, one entry per start
+config.yaml       the resolved configuration of the last start
+metrics.jsonl     one line a step; records/{train,heldout}.jsonl  one line a rollout
+checkpoints/      verl's checkpoints, each with its Hugging Face export; judges/  logs and request counts
+summary.json, curves.png
 """
 
 from __future__ import annotations

@@ -1,143 +1,24 @@
-"""The typed check of every setting that is this project's own: types, ranges, and what must fit together.
+"""The typed check of every setting that is this project's own: types and ranges, and what must fit together.
 
-Pure: imports neither torch, ray, verl, vllm nor wandb. The YAML files under `configs/` hold every default; a model here has none.
+Pure: imports neither torch, ray, verl, vllm nor wandb.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import ValidationError
 
 from reward_workers.judges.settings import JudgeSettings
-from rollout_workers.families import check_mode, get_family
 from trainer.compose import ConfigError, explain, nearest
-
-Positive = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Seconds = Annotated[float, Field(gt=0)]
-Weight = Annotated[float, Field(ge=0)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+from trainer.sections import SECTIONS, Cluster, Corpus, Policy, RewardMix, Run, Section, Tracking
 
 JUDGES = ("fallback", "pattern_rm")
-
-
-class Section(BaseModel):
-    """A section of the configuration: immutable, every key required, no other key allowed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Run(Section):
-    name: Name
-    dir: Annotated[str, Field(min_length=1)]
-    stall_timeout_s: Seconds
-
-
-class Policy(Section):
-    """The model that is trained (R54). `update_dtype`: parameters in the FSDP pass; `rollout_dtype`: vLLM."""
-
-    name: Name
-    path: Annotated[str, Field(min_length=1)]
-    family: str
-    mode: str
-    freeze_vision_tower: bool
-    image_patch_size: Positive
-    rollout_dtype: Literal["float32", "bfloat16", "float16"]
-    update_dtype: Literal["fp32", "bf16"]
-
-    @field_validator("family")
-    @classmethod
-    def _known_family(cls, family: str) -> str:
-        return get_family(family).name
-
-    @field_validator("mode")
-    @classmethod
-    def _known_mode(cls, mode: str) -> str:
-        return check_mode(mode)
-
-
-class Corpus(Section):
-    """Parquet files of prompts. `train_rows`: expected rows, used by plans where the file is on another machine."""
-
-    name: Name
-    dir: str | None = None
-    train_files: str | list[str]
-    val_files: str | list[str]
-    train_rows: Positive | None
-    oracle: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")] | None
-
-
-class Weights(Section):
-    cot: Weight
-    rep: Weight
-    con: Weight
-    pr: Weight
-
-
-class GateSettings(Section):
-    probability: Share
-    scope: Literal["rollout", "group"]
-    seed: int
-
-
-class VerifierSettings(Section):
-    symbolic: bool
-    symbolic_timeout_s: Seconds
-    symbolic_workers: Positive
-    max_answer_chars: Positive
-
-
-class RewardMix(Section):
-    """r = clip(s_ver + s_pat, 0, 1), s_pat = -z * min(cap, sum_p w_p b_p) (R50, R51)."""
-
-    name: Name
-    pattern_penalty: bool
-    weights: Weights
-    cap: Share
-    gate: GateSettings
-    threshold: Share
-    score_incorrect: bool
-    on_unscored: Literal["drop_group", "abort", "count_as_incorrect"]
-    max_wait_s: Seconds
-    verifier: VerifierSettings
-
-
-class PolicyPlacement(Section):
-    nodes: Positive
-    processes_per_node: Positive
-
-
-class JudgeReplicas(Section):
-    fallback: Positive
-    pattern_rm: Positive
-
-
-class Cluster(Section):
-    """What exists and who gets it. On `device: gpu` a training process takes one GPU."""
-
-    name: Name
-    device: Literal["cpu", "gpu"]
-    nodes: Positive
-    gpus_per_node: Count
-    policy: PolicyPlacement
-    judge_replicas: JudgeReplicas
-
-
-class Tracking(Section):
-    kind: Literal["wandb", "tensorboard", "none"]
-    project: Annotated[str, Field(min_length=1)]
-    entity: str | None
-    group: str | None
-    tags: list[str]
-    rollout_table_every: Count
-    rollout_table_rows: Positive
-    loggers: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +43,6 @@ class Settings:
         return asked if self.pattern_rm is None else {**asked, "pattern_rm": self.pattern_rm}
 
 
-SECTIONS: dict[str, type[Section]] = {
-    "run": Run,
-    "policy": Policy,
-    "corpus": Corpus,
-    "reward_mix": RewardMix,
-    "cluster": Cluster,
-    "tracking": Tracking,
-}
-
-
 def read_settings(config: DictConfig) -> Settings:
     """Check this project's sections of a composed tree.
 
@@ -181,7 +52,7 @@ def read_settings(config: DictConfig) -> Settings:
     problems: list[str] = []
     plain = {name: _plain(config, name, problems) for name in (*SECTIONS, "judges")}
     sections = {
-        name: _collect(lambda name=name: SECTIONS[name].model_validate(plain[name]), name, problems)
+        name: _collect(partial(SECTIONS[name].model_validate, plain[name]), name, problems)
         for name in SECTIONS
         if plain[name] is not None
     }
@@ -233,6 +104,8 @@ def _one_line(section: str, detail: Mapping[str, Any]) -> str:
     if detail["type"] == "missing":
         return f"{key} is missing: set it"
     message = str(detail["msg"]).removeprefix("Value error, ")
+    if message.startswith(f"{key}="):
+        return message
     return f"{key}={detail['input']!r}: {message[:1].lower()}{message[1:]}"
 
 
@@ -283,18 +156,14 @@ def _check_judges(settings: Settings) -> list[str]:
         if judge.total_timeout_s > settings.reward_mix.max_wait_s:
             problems.append(
                 f"{where}.total_timeout_s={judge.total_timeout_s:g} is above reward_mix.max_wait_s="
-                f"{settings.reward_mix.max_wait_s:g}: a rollout would be given up first; lower the one or raise the other"
+                f"{settings.reward_mix.max_wait_s:g}: a rollout would be given up first; lower the one or raise "
+                f"the other"
             )
         if judge.serve is None:
             continue
-        gpus, tensor_parallel = judge.serve.gpus_per_replica, judge.serve.tensor_parallel_size
+        gpus = judge.serve.gpus_per_replica
         if settings.cluster.device == "cpu" and gpus > 0:
             problems.append(
                 f"{where}.serve.gpus_per_replica={gpus:g} on cluster.device=cpu: choose judge=toy, or judge=external"
-            )
-        if settings.cluster.device == "gpu" and gpus > 0 and tensor_parallel > max(gpus, 1):
-            problems.append(
-                f"{where}.serve.tensor_parallel_size={tensor_parallel} needs as many GPUs a replica: set "
-                f"{where}.serve.gpus_per_replica={tensor_parallel}"
             )
     return problems

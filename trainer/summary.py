@@ -1,6 +1,6 @@
 """What a run achieved, from the files of its run folder: tables on the terminal, summary.json, curves.png.
 
-    python -m trainer.summary RUN_FOLDER
+python -m trainer.summary RUN_FOLDER
 """
 
 from __future__ import annotations
@@ -147,7 +147,9 @@ def phase_seconds(steps: Sequence[dict[str, Any]]) -> dict[str, float]:
     timed = [row for row in steps if "timing_s/step" in row][1:]
     if not timed:
         return {}
-    phases = {name: [row[f"timing_s/{key}"] for row in timed if f"timing_s/{key}" in row] for name, key in PHASES.items()}
+    phases = {
+        name: [row[f"timing_s/{key}"] for row in timed if f"timing_s/{key}" in row] for name, key in PHASES.items()
+    }
     means = {name: float(np.mean(values)) for name, values in phases.items() if values}
     whole = float(np.mean([row["timing_s/step"] for row in timed]))
     return means | {"other": whole - sum(means.values()), "step": whole}
@@ -189,7 +191,9 @@ def _heldout_table(before: dict[str, Any], after: dict[str, Any]) -> Table:
             for row in ("trigger", *LABELS):
                 shown = "Trigger" if row == "trigger" else f"  {row}"
                 table.add_row(shown, name, *_cells(before[judge][row], after[judge][row]))
-    table.add_row("tokens", "", f"{before['tokens']:.1f}", f"{after['tokens']:.1f}", f"{after['tokens'] - before['tokens']:+.1f}")
+    table.add_row(
+        "tokens", "", f"{before['tokens']:.1f}", f"{after['tokens']:.1f}", f"{after['tokens'] - before['tokens']:+.1f}"
+    )
     return table
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ray
 from omegaconf import DictConfig, OmegaConf, open_dict
+from reward_workers.judges.servers import JudgeFleet
 from verl.trainer.main_ppo import TaskRunnerV1
 from verl.utils.logging_utils import configure_verl_logging
 
-from reward_workers.judges.servers import JudgeFleet
 from trainer.pattern_trainer import make_trainer_cls
 from trainer.progress import Progress
 from trainer.run_folder import RunFolder, write_json
@@ -22,10 +22,10 @@ from trainer.watchdog import Watchdog
 logger = logging.getLogger(__name__)
 
 ACTOR_NAME = "patternrl_task_runner"
-_VerlTaskRunner = TaskRunnerV1.__ray_metadata__.modified_class
+_VerlTaskRunner: Any = TaskRunnerV1.__ray_metadata__.modified_class
 
 
-class TaskRunner(_VerlTaskRunner):
+class TaskRunner(_VerlTaskRunner):  # type: ignore[misc]  # known at run time only
     """verl's task runner (0.9.1, trainer/main_ppo.py:93) with judges, our trainer, progress and a stop.
 
     It runs with a second thread, so that `progress` and `request_stop` answer while `run` works.
@@ -69,7 +69,7 @@ class TaskRunner(_VerlTaskRunner):
         with open_dict(config):
             config.transfer_queue.enable = True
         self.config = config
-        plain = OmegaConf.to_container(config, resolve=True)
+        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
         state = folder.read_state()
         if state is None:
             raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")

@@ -48,8 +48,8 @@ class Watchdog:
         with self._report.open("w") as file:
             file.write(
                 f"The run made no progress for {self._timeout_s:.0f} s (run.stall_timeout_s) in phase "
-                f"'{self._phase}' and was ended. The last checkpoint is complete: start the same command again to go on.\n\n"
-                "Stacks of the task runner:\n"
+                f"'{self._phase}' and was ended. The last checkpoint is complete: start the same command again to go "
+                "on.\n\nStacks of the task runner:\n"
             )
             faulthandler.dump_traceback(file, all_threads=True)
         os._exit(EXIT_CODE)

@@ -53,7 +53,10 @@ def test_numbers_do_not_run_into_each_other():
     """Step 1 prompt 11 and step 11 prompt 1 are different rollouts: over many pairs their gates must differ."""
     gate = Gate(probability=0.5)
     pairs = [
-        (gate.is_open(step=a, prompt_index=int(f"{b}{c}"), rollout=0), gate.is_open(step=int(f"{a}{b}"), prompt_index=c, rollout=0))
+        (
+            gate.is_open(step=a, prompt_index=int(f"{b}{c}"), rollout=0),
+            gate.is_open(step=int(f"{a}{b}"), prompt_index=c, rollout=0),
+        )
         for a, b, c in itertools.product(range(1, 6), repeat=3)
     ]
     assert any(left != right for left, right in pairs)

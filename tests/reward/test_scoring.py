@@ -1,7 +1,7 @@
 """Which judge is asked, when, and what becomes of a rollout that cannot be scored."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -31,7 +31,12 @@ class Answers:
     verify = judge = label = _answer
 
 
-def scorer(verdict, *, fallback=(Verdict(1, "judge", "correct"),), labels=(Labels(True, False, False, False),), **settings):
+LEAKED = Labels(True, False, False, False)
+YES = Verdict(1, "judge", "judge_correct")
+ROLLOUT = Rollout("p", prompt_index=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}")
+
+
+def scorer(verdict, *, fallback=(YES,), labels=(LEAKED,), **settings):
     parts = {
         "verifier": Answers([verdict]),
         "answer_judge": Answers(list(fallback)),
@@ -43,8 +48,7 @@ def scorer(verdict, *, fallback=(Verdict(1, "judge", "correct"),), labels=(Label
 
 
 def score(it: RolloutScorer, **fields):
-    rollout = Rollout(**{**{"prompt_id": "p", "prompt_index": 5, "step": 2, "rollout": 1, "question": "How many?", "reference": "3", "visible": r"\boxed{3}"}, **fields})
-    return asyncio.run(it.score(rollout))
+    return asyncio.run(it.score(replace(ROLLOUT, **fields)))
 
 
 def test_right_answer_behind_an_open_gate_is_labelled_and_pays():
@@ -106,7 +110,7 @@ def test_failed_labels_mean_no_penalty_and_are_kept_as_failed():
 
 def test_an_unreachable_judge_is_waited_for(monkeypatch):
     monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
-    down = Verdict(None, "judge", "judge_unreachable")
+    down = Verdict(None, "judge", "judge_connection")
     it = scorer(UNRESOLVED, fallback=[down, down, Verdict(0, "judge", "incorrect")], max_wait_s=5.0)
     assert score(it).verdict.value == 0
     assert len(it.answer_judge.asked) == 3
@@ -114,6 +118,6 @@ def test_an_unreachable_judge_is_waited_for(monkeypatch):
 
 def test_waiting_ends(monkeypatch):
     monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
-    it = scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "judge_unreachable")], max_wait_s=0.05)
+    it = scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "judge_connection")], max_wait_s=0.05)
     assert score(it).reward is None
     assert 2 <= len(it.answer_judge.asked) <= 10

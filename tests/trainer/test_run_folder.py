@@ -6,7 +6,13 @@ import pytest
 
 from trainer.run_folder import RunFolder, append_jsonl, open_run_folder, read_jsonl
 
-CONFIG = {"policy": {"path": "m"}, "corpus": {"name": "toy"}, "reward_mix": {"cap": 0.1}, "seed": 1, "run": {"name": "a"}}
+CONFIG = {
+    "policy": {"path": "m"},
+    "corpus": {"name": "toy"},
+    "reward_mix": {"cap": 0.1},
+    "seed": 1,
+    "run": {"name": "a"},
+}
 
 
 def test_a_restart_keeps_the_wandb_id_and_counts(tmp_path):

@@ -14,7 +14,17 @@ def labels(cot=False, rep=False, con=False, pr=False, latency_s=0.1):
 
 def record(value, reward, *, stage="exact", z=1, labels=NO_LABELS, penalty=0.0, group=0, n_tokens=10, latency_s=0.0):
     verdict = {"value": value, "stage": stage, "reason": "", "latency_s": latency_s}
-    return {"step": 1, "group": group, "verdict": verdict, "reward": reward, "z": z, "labels": labels, "penalty": penalty, "n_tokens": n_tokens, "truncated": False}
+    return {
+        "step": 1,
+        "group": group,
+        "verdict": verdict,
+        "reward": reward,
+        "z": z,
+        "labels": labels,
+        "penalty": penalty,
+        "n_tokens": n_tokens,
+        "truncated": False,
+    }
 
 
 BATCH = [
@@ -78,7 +88,7 @@ def penalised(n, z=1, penalty=0.05):
         (penalised(5) + penalised(3, z=0), True),  # all right, all failing, z differs: pure gate noise (N1)
         (penalised(8), False),  # no variance at all
         (penalised(4) + penalised(4, penalty=0.02), False),  # labels differ
-        (penalised(4) + [record(0, 0.0)], False),  # verdicts differ
+        ([*penalised(4), record(0, 0.0)], False),  # verdicts differ
         ([record(1, 1.0, labels=labels())] * 4 + penalised(2), False),  # clean and failing rollouts
     ],
 )
@@ -87,7 +97,11 @@ def test_gate_only_groups(group, gate_only):
 
 
 def test_group_shares():
-    batch = [dict(r, group=g) for g, group in enumerate([penalised(2) + penalised(2, z=0), penalised(4), [record(0, 0.0), record(1, 1.0)]]) for r in group]
+    batch = [
+        dict(r, group=g)
+        for g, group in enumerate([penalised(2) + penalised(2, z=0), penalised(4), [record(0, 0.0), record(1, 1.0)]])
+        for r in group
+    ]
     metrics = reward_metrics(batch)
     assert metrics["groups/gate_only_variance"] == pytest.approx(1 / 3)
     assert metrics["groups/zero_variance"] == pytest.approx(1 / 3)

@@ -13,7 +13,19 @@ from trainer.summary import call_counts, last_attempt, phase_seconds, rate, stag
 
 def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxed{3}", group=0, rollout=0, z=1):
     verdict = {"value": value, "stage": stage, "reason": "", "extracted": "3", "latency_s": 0.0}
-    return {"attempt": attempt, "step": step, "group": group, "rollout": rollout, "verdict": verdict, "labels": labels, "question": "How many?", "visible": visible, "n_tokens": 10, "reward": value, "z": z}
+    return {
+        "attempt": attempt,
+        "step": step,
+        "group": group,
+        "rollout": rollout,
+        "verdict": verdict,
+        "labels": labels,
+        "question": "How many?",
+        "visible": visible,
+        "n_tokens": 10,
+        "reward": value,
+        "z": z,
+    }
 
 
 LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0}
@@ -42,12 +54,22 @@ def test_stage_shares_name_the_undecided():
 def test_calls_made_and_saved():
     train = [row(1, labels=LABELS), row(1), row(0, stage="judge"), row(0)]
     calls = call_counts(train, heldout=[row(1, labels=LABELS)])
-    assert calls["pattern_rm"] == {"rollouts": 4, "asked": 1, "saved_incorrect": 2, "saved_gate_closed": 1, "asked_heldout": 1}
+    assert calls["pattern_rm"] == {
+        "rollouts": 4,
+        "asked": 1,
+        "saved_incorrect": 2,
+        "saved_gate_closed": 1,
+        "asked_heldout": 1,
+    }
     assert calls["fallback"] == {"rollouts": 4, "asked": 1, "saved_by_rules": 3, "asked_heldout": 0}
 
 
 def test_phases_leave_out_the_first_step_and_add_up():
-    steps = [{"timing_s/step": 20.0, "timing_s/gen": 15.0}, {"timing_s/step": 4.0, "timing_s/gen": 2.0}, {"timing_s/step": 6.0, "timing_s/gen": 3.0}]
+    steps = [
+        {"timing_s/step": 20.0, "timing_s/gen": 15.0},
+        {"timing_s/step": 4.0, "timing_s/gen": 2.0},
+        {"timing_s/step": 6.0, "timing_s/gen": 3.0},
+    ]
     assert phase_seconds(steps) == {"generate and score": 2.5, "other": 2.5, "step": 5.0}
 
 
@@ -56,7 +78,10 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     folder, _ = open_run_folder(tmp_path, config)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     append_jsonl(folder.records / "train.jsonl", [row(1, labels=LABELS), row(0)])
-    append_jsonl(folder.records / "heldout.jsonl", [row(1, labels=LABELS, step=0), row(0, step=0), row(1, step=1, labels=LABELS | {"cot": False}), row(1, step=1)])
+    append_jsonl(
+        folder.records / "heldout.jsonl",
+        [row(1, labels=LABELS, step=0), row(0, step=0), row(1, step=1, labels=LABELS | {"cot": False}), row(1, step=1)],
+    )
     append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
     write_json(folder.judges / "pattern_rm.json", {"requests": 3})
     console = Console(record=True, width=160)

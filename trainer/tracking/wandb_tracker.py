@@ -36,7 +36,7 @@ class WandbTracker:
             "config": dict(config),
         }
         quiet = wandb.Settings(silent=True, init_timeout=INIT_TIMEOUT_S, console="off")
-        mode = os.environ.get("WANDB_MODE") or ("online" if _has_key() else "offline")
+        mode: Any = os.environ.get("WANDB_MODE") or ("online" if _has_key() else "offline")
         try:
             self._run = wandb.init(mode=mode, settings=quiet, **arguments)
         except Exception:  # W&B raises many types for network, key and quota; offline needs none of them

@@ -1,0 +1,66 @@
+# The commands of a developer. The environment is made when it is needed, and renewed when its inputs have changed.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
+RUN := $(VENV)/bin/python
+
+# The stamp carries a checksum of its inputs instead of trusting their times, which a checkout renews.
+INPUTS := pyproject.toml constraints-cpu.txt \
+          $(shell find cpu_platform -type f -not -name '*.pyc' -not -path '*.egg-info/*' | LC_ALL=C sort)
+STAMP := $(VENV)/.installed-$(shell cat $(INPUTS) | sha256sum | cut -c 1-16)
+
+.PHONY: help install quickstart test test-unit test-integration test-e2e lint format toy-models constraints clean
+
+help:  ## show this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
+
+install: $(STAMP)  ## make or renew the environment in .venv (CPU; about 3 minutes)
+
+$(STAMP):
+	@cpu_platform/install.sh '$(VENV)' '$(PYTHON)'
+	@rm -f '$(VENV)'/.installed-*
+	@touch '$@'
+
+quickstart: $(STAMP)  ## train the tiny models with the combined reward, end to end, on this CPU
+	@$(RUN) -m trainer.main experiment=quickstart
+
+test: $(STAMP)  ## all tests: unit, then integration, then end to end
+	@$(MAKE) --no-print-directory test-unit
+	@$(MAKE) --no-print-directory test-integration
+	@$(MAKE) --no-print-directory test-e2e
+
+test-unit: $(STAMP)  ## pure logic, seconds
+	@echo '== unit tests'
+	@$(RUN) -m pytest -q -m 'not integration and not e2e'
+
+test-integration: $(STAMP)  ## with torch, verl, vLLM or child processes
+	@echo '== integration tests'
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'integration and not e2e'
+
+test-e2e: $(STAMP)  ## the whole stack, minutes
+	@echo '== end-to-end tests'
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m e2e
+
+lint: $(STAMP)  ## ruff (rules, format) and mypy
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+
+format: $(STAMP)  ## let ruff format and sort
+	@$(RUN) -m ruff format .
+	@$(RUN) -m ruff check --fix .
+
+toy-models: $(STAMP)  ## train the three tiny models of assets/toy from scratch
+	@$(RUN) -m corpora.toy.train
+
+constraints: $(STAMP)  ## write constraints-cpu.txt anew from the environment
+	@{ grep '^#' constraints-cpu.txt; $(RUN) -m pip freeze --exclude patternrl --exclude patternrl-cpu-platform \
+	    | grep -v '^#' | sed 's/+cpu$$//'; } > constraints-cpu.new
+	@mv constraints-cpu.new constraints-cpu.txt
+
+clean:  ## remove the environment, caches and build folders; outputs/ stays
+	@rm -rf '$(VENV)' .mypy_cache .ruff_cache .pytest_cache .hypothesis build ./*.egg-info cpu_platform/build
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

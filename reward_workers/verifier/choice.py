@@ -1,0 +1,110 @@
+"""Multiple choice (policy 7): a letter in any wrapper, or letter + delimiter + option text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reward_workers.verifier.normalize import canonical, tight
+from reward_workers.verifier.outcome import Outcome
+
+_PREFIX = re.compile(
+    r"\A(?:the\s+)?(?:correct\s+)?(?:final\s+)?(?:answer|option|choice|选项|答案|选)(?:\s+is|是|为)?\s*:?\s*",
+    re.IGNORECASE,
+)
+_SUFFIX = re.compile(r"\s*选项\Z")
+_LETTER = re.compile(r"[(\[]?\s*([A-Za-z])\s*[)\].:]?")
+_LETTER_AND_TEXT = re.compile(
+    r"(?:[(\[]\s*([A-Za-z])\s*[)\]]\s*[.:,-]?|([A-Za-z])\s*[).:,\]]|([A-Z])\s+-)\s*(.+)", re.DOTALL
+)
+_FUSED = re.compile(r"[A-J]{2,10}")
+_SPREAD = re.compile(r"\W*\b[A-Ja-j]\b(?:(?:\W|\band\b|\bor\b|和|或)+\b[A-Ja-j]\b)+\W*")
+
+
+def letter_of(text: str) -> tuple[str, str] | None:
+    """(letter, option text) of a single choice; option text '' when there is only the letter. None without a letter."""
+    text = _SUFFIX.sub("", _PREFIX.sub("", text)).strip()
+    match = _LETTER.fullmatch(text)
+    if match:
+        return match.group(1).upper(), ""
+    match = _LETTER_AND_TEXT.fullmatch(text)
+    if match and not letters_of(text):
+        letter = match.group(1) or match.group(2) or match.group(3)
+        return letter.upper(), match.group(4).strip()
+    return None
+
+
+def letters_of(text: str) -> set[str] | None:
+    """All letters of an answer made of two letters or more and separators; None for anything else."""
+    text = _SUFFIX.sub("", _PREFIX.sub("", text)).strip().replace("\\", " ")
+    if _FUSED.fullmatch(text) or _SPREAD.fullmatch(text):
+        letters = re.findall(r"[A-Ja-j]", re.sub(r"\b(?:and|or)\b", " ", text))
+        return {letter.upper() for letter in letters}
+    return None
+
+
+def compare_choice(answer: str, reference: str, options: Sequence[str] | None = None) -> Outcome:
+    """Single choice. Options, when the row has them, give the text of each letter in order."""
+    expected = letter_of(reference)
+    if expected is None:
+        return Outcome(None, "reference_not_a_letter")
+    several = letters_of(answer)
+    if several is not None and len(several) > 1:
+        return Outcome(0, "two_choices")
+    found = letter_of(answer)
+    if found is None:
+        return _by_content(answer, expected[0], options)
+    if _contradicts(found, expected, options):
+        return Outcome(None, "letter_and_text_disagree")
+    return Outcome(1, "same_choice") if found[0] == expected[0] else Outcome(0, "other_choice")
+
+
+def compare_multi_choice(answer: str, reference: str) -> Outcome:
+    """Several letters: equal as sets, in any order and with any separators."""
+    expected, found = _letter_set(reference), _letter_set(answer)
+    if expected is None:
+        return Outcome(None, "reference_not_letters")
+    if found is None:
+        return Outcome(None, "choice_by_content")
+    return Outcome(1, "same_choices") if found == expected else Outcome(0, "other_choices")
+
+
+def _letter_set(text: str) -> set[str] | None:
+    several = letters_of(text)
+    if several is not None:
+        return several
+    one = letter_of(text)
+    return {one[0]} if one is not None and not one[1] else None
+
+
+def _content_key(text: str) -> str:
+    return tight(canonical(text)).casefold()
+
+
+def _by_content(answer: str, letter: str, options: Sequence[str] | None) -> Outcome:
+    if options:
+        keys = [_content_key(_option_text(option)) for option in options]
+        matches = [chr(ord("A") + index) for index, key in enumerate(keys) if key == _content_key(answer)]
+        if len(matches) == 1:
+            return Outcome(1, "same_option_text") if matches[0] == letter else Outcome(0, "other_option_text")
+    return Outcome(None, "choice_by_content")
+
+
+def _option_text(option: str) -> str:
+    found = letter_of(canonical(option))
+    return found[1] if found is not None and found[1] else option
+
+
+def _contradicts(found: tuple[str, str], expected: tuple[str, str], options: Sequence[str] | None) -> bool:
+    """The letter says one option and the text beside it says another."""
+    letter, text = found
+    if not text:
+        return False
+    if options:
+        keys = [_content_key(_option_text(option)) for option in options]
+        index = ord(letter) - ord("A")
+        others = keys[:index] + keys[index + 1 :]
+        return _content_key(text) in others and not (index < len(keys) and keys[index] == _content_key(text))
+    if letter == expected[0] and expected[1]:
+        return _content_key(text) != _content_key(expected[1])
+    return letter != expected[0] and bool(expected[1]) and _content_key(text) == _content_key(expected[1])

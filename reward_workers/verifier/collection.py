@@ -1,0 +1,193 @@
+r"""Several values: lists, sets, tuples, plus-minus, unions of intervals, matrices (policy 9, 10)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from reward_workers.verifier.equation import named_value
+from reward_workers.verifier.interval import INFINITY, Piece, Region
+from reward_workers.verifier.matrix import MAX_CELLS, is_vector, shape
+from reward_workers.verifier.number import parse_number
+from reward_workers.verifier.outcome import Outcome, all_of
+from reward_workers.verifier.split import outer_bracket, split_parts
+
+MAX_PARTS = 40
+
+Compare = Callable[[str, str], Outcome]
+
+_PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z])")
+_NAME_PREFIX = re.compile(r"\A(?:[a-zA-Z]|\\[a-z]+)\s*(?:=|\\in(?![a-z]))\s*(?=\\\{|\\pm)")
+_ELLIPSIS = re.compile(r"\\[ldc]?dots|\.\.\.|…")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    r"""Values of a collection; bracket is ``(``, ``[``, ``\{`` or '' for a bare list."""
+
+    values: tuple[str, ...]
+    bracket: str
+
+
+def parts_of(text: str, grouped_numbers: bool = True) -> Parts | None:
+    """Values of canonical text; one value when it is no collection; None when brackets do not balance."""
+    text = _NAME_PREFIX.sub("", text)
+    bracket = outer_bracket(text)
+    inside = text if bracket is None else bracket[1]
+    values = split_parts(inside, grouped_numbers and bracket is None)
+    if values is None:
+        return None
+    if len(values) == 1 and bracket is not None and bracket[0] != "\\{":
+        return Parts(_expanded([text]), "")
+    return Parts(_expanded(values), "" if bracket is None else bracket[0])
+
+
+def _expanded(values: list[str]) -> tuple[str, ...]:
+    r"""``a \pm b`` is two values."""
+    found: list[str] = []
+    for value in values:
+        if len(_PLUS_MINUS.findall(value)) == 1 and "\\mp" not in value:
+            found.append(_PLUS_MINUS.sub("+", value).strip().removeprefix("+").strip())
+            found.append(_PLUS_MINUS.sub("-", value).strip())
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def compare_parts(answer: Parts, reference: Parts, ordered: bool, compare: Compare) -> Outcome:
+    """Compare two collections: count, then values in order or by the best assignment."""
+    a, r = answer.values, reference.values
+    if any(_ELLIPSIS.search(value) for value in (*a, *r)):
+        return Outcome(None, "ellipsis")
+    if len(a) > MAX_PARTS or len(r) > MAX_PARTS:
+        return Outcome(0, "other_count") if len(a) != len(r) else Outcome(None, "too_many_parts")
+    if len(a) != len(r):
+        return Outcome(None, "repeated_parts") if set(a) == set(r) else Outcome(0, "other_count")
+    if ordered:
+        return all_of([compare(x, y) for x, y in zip(a, r, strict=True)], "same_parts", "other_part")
+    names = _by_name(a), _by_name(r)
+    if names[0] is not None and names[1] is not None and names[0].keys() == names[1].keys():
+        pairs = [compare(names[0][name], value) for name, value in names[1].items()]
+        return all_of(pairs, "same_parts", "other_part")
+    return match_unordered([[compare(x, y) for y in r] for x in a])
+
+
+def _by_name(values: tuple[str, ...]) -> dict[str, str] | None:
+    """{'d': ..., 'M': ...} when every value is named and every name is another one."""
+    found = [named_value(value) for value in values]
+    named = {pair[0]: pair[1] for pair in found if pair is not None}
+    return named if len(named) == len(values) else None
+
+
+def match_unordered(grid: list[list[Outcome]]) -> Outcome:
+    """1 when values pair up as equal; 0 when even the undecided pairs allow no pairing; else unresolved."""
+    if _pairs_up([[outcome.value == 1 for outcome in row] for row in grid]):
+        return Outcome(1, "same_parts")
+    if not _pairs_up([[outcome.value != 0 for outcome in row] for row in grid]):
+        return Outcome(0, "other_part")
+    undecided = [outcome for row in grid for outcome in row if outcome.value is None]
+    return Outcome(None, undecided[0].reason)
+
+
+def _pairs_up(allowed: list[list[bool]]) -> bool:
+    """Perfect matching by augmenting paths."""
+    owner: dict[int, int] = {}
+
+    def augment(row: int, seen: set[int]) -> bool:
+        for column, fits in enumerate(allowed[row]):
+            if fits and column not in seen:
+                seen.add(column)
+                if column not in owner or augment(owner[column], seen):
+                    owner[column] = row
+                    return True
+        return False
+
+    return all(augment(row, set()) for row in range(len(allowed)))
+
+
+def compare_matrices(
+    answer: tuple[str, list[list[str]]], reference: tuple[str, list[list[str]]], compare: Compare
+) -> Outcome:
+    """Same kind and shape, then element by element; a transposed vector is unresolved."""
+    (kind, rows), (expected_kind, expected_rows) = answer, reference
+    if kind != expected_kind:
+        return Outcome(None, "matrix_or_determinant")
+    if shape(rows) != shape(expected_rows):
+        vectors = is_vector(rows) and is_vector(expected_rows) and sum(shape(rows)) == sum(shape(expected_rows))
+        return Outcome(None, "row_or_column") if vectors else Outcome(0, "other_shape")
+    if sum(shape(rows)) > MAX_CELLS:
+        return Outcome(None, "too_many_cells")
+    cells = [
+        (x, y) for row, expected in zip(rows, expected_rows, strict=True) for x, y in zip(row, expected, strict=True)
+    ]
+    return all_of([compare(x, y) for x, y in cells], "same_matrix", "other_element")
+
+
+def compare_regions(answer: Region, reference: Region, compare: Compare) -> Outcome:
+    """Unions of intervals: piece by piece in any order, else by their exact merged form."""
+    if answer.variable and reference.variable and answer.variable != reference.variable:
+        return Outcome(None, "other_variable")
+    a, r = answer.pieces, reference.pieces
+    if len(a) > MAX_PARTS or len(r) > MAX_PARTS:
+        return Outcome(None, "too_many_parts")
+    outcome = Outcome(None, "other_pieces")
+    if len(a) == len(r):
+        outcome = match_unordered([[_same_piece(x, y, compare) for y in r] for x in a])
+        if outcome.value == 1 or len(a) == 1:
+            return outcome
+    merged = _merged(a), _merged(r)
+    if merged[0] is None or merged[1] is None:
+        return Outcome(None, outcome.reason)
+    if merged[0] == merged[1]:
+        return Outcome(1, "same_region")
+    return outcome if outcome.value is None and len(a) == len(r) else Outcome(0, "other_region")
+
+
+def _same_piece(answer: Piece, reference: Piece, compare: Compare) -> Outcome:
+    ends = []
+    for text, expected, closed, expected_closed in (
+        (answer.low, reference.low, answer.low_closed, reference.low_closed),
+        (answer.high, reference.high, answer.high_closed, reference.high_closed),
+    ):
+        infinite = INFINITY in text or INFINITY in expected
+        if infinite:
+            ends.append(Outcome(int(text == expected), "infinite_end"))
+        elif closed != expected_closed:
+            ends.append(Outcome(0, "other_bracket"))
+        else:
+            ends.append(compare(text, expected))
+    return all_of(ends, "same_interval", "other_interval")
+
+
+_End = tuple[Fraction | float, bool]
+
+
+def _exact_end(text: str, closed: bool) -> _End | None:
+    if text == INFINITY:
+        return float("inf"), False
+    if text == "-" + INFINITY:
+        return float("-inf"), False
+    number = parse_number(text)
+    return None if number is None else (number.value, closed)
+
+
+def _merged(pieces: tuple[Piece, ...]) -> list[tuple[_End, _End]] | None:
+    """Disjoint sorted intervals with exact ends; None when an end is no rational number."""
+    exact: list[tuple[_End, _End]] = []
+    for piece in pieces:
+        low, high = _exact_end(piece.low, piece.low_closed), _exact_end(piece.high, piece.high_closed)
+        if low is None or high is None:
+            return None
+        if low[0] < high[0] or (low[0] == high[0] and low[1] and high[1]):
+            exact.append((low, high))
+    exact.sort(key=lambda piece: (piece[0][0], not piece[0][1]))
+    merged: list[tuple[_End, _End]] = []
+    for low, high in exact:
+        if merged and (low[0] < merged[-1][1][0] or (low[0] == merged[-1][1][0] and (low[1] or merged[-1][1][1]))):
+            last = merged[-1][1]
+            merged[-1] = (merged[-1][0], max(last, high))
+        else:
+            merged.append((low, high))
+    return merged

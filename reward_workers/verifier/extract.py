@@ -1,0 +1,76 @@
+r"""Find the answer: the content of the last ``\boxed{...}`` of the visible text, in linear time (R49, policy 1)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_BRACED = re.compile(r"\\boxed\s*\{")
+_BARE = re.compile(r"\\boxed\s*([+-]?[0-9]+)")
+_THINK_OPEN = "<think>"
+_THINK_CLOSE = "</think>"
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """The answer in a response.
+
+    Attributes:
+        content: text inside the last box, stripped; None when there is no usable box.
+        reason: ``ok``, ``no_box``, ``empty_box``, ``unclosed_box`` or ``unclosed_think``.
+        n_boxes: braced boxes in the text that was searched.
+    """
+
+    content: str | None
+    reason: str
+    n_boxes: int = 0
+
+
+def extract_boxed(visible: str) -> Extraction:
+    r"""Return the last box after the last ``</think>``.
+
+    A ``<think>`` that is never closed hides everything, so a box in it does not count. Of nested boxes the innermost
+    counts. ``\boxed 7`` (digits only) counts when there is no braced box at all.
+
+    >>> extract_boxed(r"first \boxed{17}, no: \boxed{\frac{1}{2}}").content
+    '\\frac{1}{2}'
+    >>> extract_boxed("The total is 36.").reason
+    'no_box'
+    """
+    close = visible.rfind(_THINK_CLOSE)
+    text = visible[close + len(_THINK_CLOSE) :] if close >= 0 else visible
+    if _THINK_OPEN in text:
+        return Extraction(None, "unclosed_think")
+    last = None
+    n_boxes = 0
+    for match in _BRACED.finditer(text):
+        last = match
+        n_boxes += 1
+    if last is None:
+        digits = _BARE.findall(text)
+        return Extraction(digits[-1], "ok", 0) if digits else Extraction(None, "no_box")
+    end = closing_brace(text, last.end())
+    if end < 0:
+        return Extraction(None, "unclosed_box", n_boxes)
+    content = text[last.end() : end].strip()
+    return Extraction(content, "ok", n_boxes) if content else Extraction(None, "empty_box", n_boxes)
+
+
+_BRACE_OR_ESCAPE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def closing_brace(text: str, start: int) -> int:
+    r"""Index of the brace that closes the group opened just before ``start``; -1 when it never closes.
+
+    A backslash escapes the next character, so ``\{`` and ``\}`` do not count and ``\\{`` does.
+    """
+    depth = 1
+    for match in _BRACE_OR_ESCAPE.finditer(text, start):
+        found = match.group()
+        if found == "{":
+            depth += 1
+        elif found == "}":
+            depth -= 1
+            if depth == 0:
+                return match.start()
+    return -1

@@ -1,0 +1,158 @@
+r"""One canonical spelling for answers: Unicode, LaTeX wrappers, spacing, fraction and exponent shorthand.
+
+Two answers with the same canonical text say the same thing. Nothing that carries meaning (digits, operators, signs,
+letters, case) is dropped. In canonical text ``*`` is any multiplication sign, ``/`` any division sign and ``°`` any
+degree mark.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_CHARACTERS = str.maketrans(
+    {
+        "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-",
+        "×": "*", "⋅": "*", "·": "*", "∙": "*", "÷": "/", "⁄": "/", "∶": ":",
+        "≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
+        "∞": r"\infty ", "∈": r"\in ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "±": r"\pm ",
+        "√": r"\sqrt ", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "∣": "|",
+        "π": r"\pi ", "α": r"\alpha ", "β": r"\beta ", "γ": r"\gamma ", "δ": r"\delta ", "θ": r"\theta ",
+        "λ": r"\lambda ", "μ": r"\mu ", "φ": r"\phi ", "ω": r"\omega ", "σ": r"\sigma ", "ρ": r"\rho ", "Δ": r"\Delta ",
+        "ℤ": r"\mathbb{Z}", "ℝ": r"\mathbb{R}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
+        "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}",
+        "⅕": r"\frac{1}{5}", "⅖": r"\frac{2}{5}", "⅗": r"\frac{3}{5}", "⅘": r"\frac{4}{5}", "⅙": r"\frac{1}{6}",
+        "⅚": r"\frac{5}{6}", "⅛": r"\frac{1}{8}", "⅜": r"\frac{3}{8}", "⅝": r"\frac{5}{8}", "⅞": r"\frac{7}{8}",
+        "、": ",", "；": ";", "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "。": ".",
+        "“": '"', "”": '"', "‘": "'", "’": "'", "\u200b": "", "\ufeff": "",
+    }
+)  # fmt: skip
+_SUPERSCRIPT = re.compile("[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ]+")
+_SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻", "0123456789n+-")
+_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_SUBSCRIPT_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+
+_ESCAPED_DOLLAR = "\ue000"
+_TEXT_MACRO = re.compile(
+    r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathtt|mbox|operatorname|emph|bf|rm"
+    r"|boldsymbol|underline)\*?\s*\{([^{}]*)\}"
+)
+_REWRITES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+    (needle, re.compile(pattern), replacement)
+    for needle, pattern, replacement in (
+        ("t", r"\\(?:left|right)\s*\.", " "),
+        ("\\", r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
+        ("", r"(?<=\d)(?:\\[,;:! ]|~)+(?=\d{3}(?!\d))", ""),
+        (",", r"(?<=\d)(?:\{,\}|\\!,|,\\!)(?=\d{3}(?!\d))", ","),
+        ("\\!", r"\\!", ""),
+        ("", r"\\[,;:> ]|\\q?quad(?![a-zA-Z])|~", " "),
+        ("\\", r"(?<!\\)\\[()\[\]]", " "),
+        ("frac", r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
+        ("binom", r"\\[dt]binom(?![a-zA-Z])", r"\\binom"),
+        ("\\", r"\\(?:cdot|times)(?![a-zA-Z])", " * "),
+        ("\\div", r"\\div(?![a-zA-Z])", " / "),
+        ("\\le", r"\\(?:leq?|leqslant)(?![a-zA-Z])", r"\\le "),
+        ("\\ge", r"\\(?:geq?|geqslant)(?![a-zA-Z])", r"\\ge "),
+        ("\\ne", r"\\neq?(?![a-zA-Z])", r"\\ne "),
+        ("\\lt", r"\\lt(?![a-zA-Z])", " < "),
+        ("\\gt", r"\\gt(?![a-zA-Z])", " > "),
+        ("\\", r"\\(?:mid|vert|lvert|rvert)(?![a-zA-Z])", " | "),
+        ("empty", r"\\empty(?![a-zA-Z])", r"\\emptyset"),
+        ("varnothing", r"\\varnothing(?![a-zA-Z])", r"\\emptyset"),
+        ("\\colon", r"\\colon(?![a-zA-Z])", ":"),
+        ("circ", r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))", "°"),
+        ("degree", r"\\degree(?![a-zA-Z])", "°"),
+        ("°", r"\^\s*°", "°"),
+        ("\\%", r"\\%", "%"),
+    )
+)
+_SIMPLE_FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}")
+_FRAC_SHORT = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
+_SQRT_SHORT = re.compile(r"\\sqrt\s*([0-9a-zA-Z])")
+_SCRIPT_GROUP = re.compile(r"([\^_])\s*\{\s*([0-9a-zA-Z])\s*\}")
+_SPACES = re.compile(r"\s+")
+_TIGHT = re.compile(r"(?<![\w°])\s+|\s+(?!\w)")
+_COMMA_SPACE = re.compile(r"\d,\s+\d{3}(?!\d)")
+_PLAIN = re.compile(r"[0-9A-Za-z+-][0-9A-Za-z ,/+-]*(?:\.[0-9]+)?")
+_EMPHASIS = re.compile(r"\A(\*\*|__|\*|`|\"|')(.+)\1\Z", re.DOTALL)
+_BOX = re.compile(r"\A\\(?:boxed|fbox)\s*\{(.*)\}\Z", re.DOTALL)
+
+
+def unicode_form(text: str) -> str:
+    """NFKC with look-alikes folded: full-width digits, superscripts (kept as exponents), typed math symbols."""
+    if text.isascii():
+        return text
+    text = re.sub("√\\s*([0-9]+)", r"\\sqrt{\1}", text)
+    text = _SUPERSCRIPT.sub(lambda m: "^{" + m.group().translate(_SUPERSCRIPT_DIGITS) + "}", text)
+    text = _SUBSCRIPT.sub(lambda m: "_{" + m.group().translate(_SUBSCRIPT_DIGITS) + "}", text)
+    return unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
+
+
+def canonical(text: str) -> str:
+    r"""Canonical spelling of an answer or a reference.
+
+    >>> canonical(r"$\dfrac12\text{ cm}$.")
+    '\\frac{1}{2} cm'
+    """
+    text = text.strip()
+    if _PLAIN.fullmatch(text):
+        return _SPACES.sub(" ", text)
+    text = unicode_form(text).strip()
+    box = _BOX.match(text)
+    if box:
+        text = box.group(1)
+    text = text.replace(r"\$", _ESCAPED_DOLLAR)
+    if text.count("$") % 2 == 0:
+        text = text.replace("$", " ")
+    text = text.replace(_ESCAPED_DOLLAR, "$")
+    if "\\" in text or "~" in text or "^" in text or "_" in text or "{,}" in text:
+        text = _latex_form(text)
+    text = _SPACES.sub(" ", text).strip()
+    while (quoted := _EMPHASIS.match(text)) is not None and quoted.group(1) not in quoted.group(2):
+        text = quoted.group(2).strip()
+    return _without_trailing_stop(text)
+
+
+def _latex_form(text: str) -> str:
+    fraction = _SIMPLE_FRACTION.fullmatch(text)
+    if fraction is not None:
+        return rf"{fraction[1]}\frac{{{fraction[2]}}}{{{fraction[3]}}}"
+    for _ in range(4):
+        unwrapped = _TEXT_MACRO.sub(r" \1 ", text)
+        if unwrapped == text:
+            break
+        text = unwrapped
+    for needle, pattern, replacement in _REWRITES:
+        if needle in text:
+            text = pattern.sub(replacement, text)
+    text = _FRAC_SHORT.sub(_braced_fraction, text)
+    text = _SQRT_SHORT.sub(r"\\sqrt{\1}", text)
+    return _SCRIPT_GROUP.sub(r"\1\2", text)
+
+
+def _braced_fraction(match: re.Match[str]) -> str:
+    top = match[1] if match[2] is None else match[2]
+    bottom = match[3] if match[4] is None else match[4]
+    return rf"\frac{{{top}}}{{{bottom}}}"
+
+
+def _without_trailing_stop(text: str) -> str:
+    stripped = text.rstrip()
+    if stripped.endswith(".."):
+        return stripped
+    while stripped and stripped[-1] in ".,;:" and not stripped.endswith("\\" + stripped[-1]):
+        stripped = stripped[:-1].rstrip()
+    return stripped
+
+
+def tight(text: str) -> str:
+    """Canonical text without the spaces that mean nothing: those not between two word characters."""
+    return text if _COMMA_SPACE.search(text) else _TIGHT.sub("", text)
+
+
+_BARE_SIGNS = set(".,:;!?'\"()[]{}-_…`*#|~@&^$\\ \t\n")
+
+
+def says_nothing(text: str) -> bool:
+    """Only punctuation: such an 'answer' must not reach a judge (policy 13)."""
+    return all(character in _BARE_SIGNS for character in text)

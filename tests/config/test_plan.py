@@ -1,0 +1,106 @@
+"""Dry runs of every shipped experiment, and what the plan says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from trainer.compose import ConfigError, compose_config
+from trainer.main import prepare
+from trainer.plan import Plan
+
+EXPERIMENTS = (
+    "quickstart",
+    "base_rl_qwen3_vl_4b",
+    "pattern_rl_qwen3_vl_4b",
+    "base_rl_qwen3_vl_8b",
+    "pattern_rl_qwen3_vl_8b",
+)
+
+
+def dry_run(*overrides: str) -> Plan:
+    return prepare(compose_config(["dry_run=true", *overrides]))[1]
+
+
+def text_of(plan: Plan) -> str:
+    console = Console(width=4000, highlight=False)
+    with console.capture() as captured:
+        plan.print(console)
+    return captured.get()
+
+
+@pytest.mark.parametrize("mix", ["pattern_rl", "base_rl"])
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_every_experiment_has_a_plan(experiment: str, mix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    plan = dry_run(f"experiment={experiment}", f"reward_mix={mix}", f"run.dir={tmp_path}/run")
+    topics = {topic for topic, _ in plan.rows}
+    assert {"policy", "train prompts", "step", "length", "reward", "run folder", "tracking", "cluster"} <= topics
+    assert list(tmp_path.iterdir()) == []  # a dry run writes nothing
+
+
+def test_the_plan_of_the_paper():
+    text = text_of(dry_run("experiment=pattern_rl_qwen3_vl_4b"))
+    assert "128 prompts x 8 rollouts = 1,024 rollouts, one on-policy update" in text
+    assert "600 steps = 76,800 prompts = 1.74 epochs of 44,200; trainer.total_training_steps binds" in text
+    assert "policy 1 x 8 = 8 + fallback 3 x 1 = 3 + pattern_rm 5 x 1 = 5: 16 of 16" in text
+    assert "0.05 cot + 0.05 rep + 0.02 con + 0.02 pr" in text
+    assert "right answer with every label: 0.9 where z = 1, 0.94 on average" in text
+
+
+def test_base_rl_shows_its_reward_and_no_pattern_judge():
+    text = text_of(dry_run("reward_mix=base_rl"))
+    assert "r = s_ver" in text
+    assert "none: reward_mix.pattern_penalty=false" in text
+
+
+def test_absent_files_are_shown_in_a_dry_run_and_refused_in_a_run(tmp_path: Path, good_inputs: list[str]):
+    absent = f"corpus.train_files={tmp_path}/absent.parquet"
+    plan = dry_run(*good_inputs, absent)
+    assert plan.notes == (f"corpus.train_files: {tmp_path}/absent.parquet is not on this machine",)
+    with pytest.raises(ConfigError, match=r"absent\.parquet does not exist"):
+        prepare(compose_config([*good_inputs, absent]))
+
+
+def test_good_inputs_pass_and_leave_a_finished_tree(good_inputs: list[str], tmp_path: Path):
+    config = compose_config([*good_inputs, "reward_mix=base_rl"])
+    settings, plan = prepare(config)
+    assert plan.notes == ()
+    assert settings.run.dir == str(tmp_path / "run")
+    assert list(config.judges) == ["fallback"]
+    assert config.trainer.experiment_name == "quickstart_base_rl"
+
+
+def test_problems_of_settings_and_of_files_come_at_once(good_inputs: list[str], tmp_path: Path):
+    with pytest.raises(ConfigError) as caught:
+        prepare(
+            compose_config(
+                [*good_inputs, "data.train_batch_size=24", f"corpus.val_files={tmp_path}/no", "policy.path=/no/model"]
+            )
+        )
+    text = "\n".join(caught.value.problems)
+    assert all(key in text for key in ("data.train_batch_size=24", "corpus.val_files", "policy.path"))
+
+
+def test_a_run_in_an_old_folder_says_that_it_resumes(good_inputs: list[str], tmp_path: Path):
+    marker = tmp_path / "run" / "checkpoints" / "latest_checkpointed_iteration.txt"
+    marker.parent.mkdir(parents=True)
+    marker.write_text("12")
+    assert "resumes after step 12" in text_of(dry_run(*good_inputs))
+
+
+def test_external_judges_are_shown_without_their_secrets(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("JUDGE_KEY", "the-secret")
+    text = text_of(
+        dry_run(
+            "judges.fallback.serve=null",
+            "judges.fallback.base_urls=['http://me:the-password@judge:8000/v1']",
+            "judges.fallback.api_key_env=JUDGE_KEY",
+        )
+    )
+    assert "http://judge:8000/v1" in text
+    assert "key from $JUDGE_KEY" in text
+    assert "the-secret" not in text
+    assert "the-password" not in text

@@ -1,0 +1,78 @@
+"""Dead servers: a judge comes back, a rollout engine ends the run with a reason, neither hangs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from conftest import START_S, STEP_S, Run, wait_until_gone
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+
+
+def below(process: psutil.Process, text: str) -> list[psutil.Process]:
+    """Descendants of a process whose command line holds a text."""
+    return [p for p in process.children(recursive=True) if text in " ".join(p.cmdline())]
+
+
+@pytest.fixture(scope="module")
+def faulty(jobs):
+    """The fallback judge's server is killed after step 1, the rollout engine after the judge is back and a step is done."""
+    job = jobs("faulty", "trainer.total_training_steps=500", "trainer.save_freq=1000", "trainer.val_before_train=false", "run.name=faulty")
+    job.wait_for("step   1/500", START_S + STEP_S)
+    driver = psutil.Process(job.process.pid)
+    (server,) = below(driver, "toy-answer-judge")[:1]
+    server.kill()
+    job.wait_for("fallback-0.log", 1) if "fallback-0.log" in job.output else None
+    log = job.folder / "judges" / "fallback-0.log"
+    seen = {"restarted": False}
+    import time
+
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and not seen["restarted"]:
+        again = [p for p in below(driver, "toy-answer-judge") if p.pid != server.pid]
+        seen["restarted"] = bool(again) and log.read_text(errors="replace").count("Application startup complete") >= 2
+        time.sleep(1)
+    reached = max(r["step"] for r in Run(job.folder).records())
+    job.wait_for(f"step {reached + 2:>3}/500", START_S)
+    everything = job.descendants()
+    actor = next(p for p in everything if "ray::vLLMHttpServer" in " ".join(p.cmdline()))
+    for engine in actor.children(recursive=True):
+        engine.kill()
+    started = time.monotonic()
+    code = job.wait(240)
+    return {
+        "run": Run(job.folder),
+        "restarted": seen["restarted"],
+        "code": code,
+        "seconds": time.monotonic() - started,
+        "output": job.output,
+        "alive": wait_until_gone(everything),
+    }
+
+
+def test_a_dead_judge_is_started_again_and_the_run_goes_on(faulty):
+    assert faulty["restarted"]
+    assert faulty["run"].judge("fallback")["restarts"] == 1
+
+
+def test_no_rollout_is_lost_or_scored_by_default_while_a_judge_is_away(faulty):
+    records = faulty["run"].records()
+    keys = [(r["step"], r["group"], r["rollout"]) for r in records]
+    assert len(keys) == len(set(keys)) == 16 * max(r["step"] for r in records)
+    for record in records:
+        assert (record["reward"] is None) == (record["verdict"]["value"] is None)
+
+
+def test_a_dead_rollout_engine_ends_the_run_with_its_reason(faulty):
+    assert faulty["code"] == 1
+    assert "training failed" in faulty["output"]
+    assert "rollout" in (faulty["run"].folder / "error.txt").read_text()
+
+
+def test_nothing_is_left_running(faulty):
+    assert [p.cmdline() for p in faulty["alive"]] == []

@@ -1,0 +1,72 @@
+"""The typed judge section: every mistake is one message with key, value and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reward_workers.judges.settings import JudgeSettings
+
+SERVE = {
+    "model_path": "some/model",
+    "replicas": 2,
+    "gpus_per_replica": 2,
+    "cpus_per_replica": 4,
+    "tensor_parallel_size": 2,
+    "max_model_len": 512,
+    "ready_timeout_s": 60,
+    "max_restarts": 3,
+    "args": ["--enforce-eager"],
+    "env": {"A": 1},
+}
+Section = Callable[..., dict[str, Any]]
+
+
+def test_a_complete_section(section: Section) -> None:
+    judge = JudgeSettings.from_config(section(base_urls=[], serve=SERVE), "pattern_rm")
+    assert judge.name == "pattern_rm" and judge.serve is not None
+    assert judge.serve.args == ("--enforce-eager",) and dict(judge.serve.env) == {"A": "1"}
+    assert judge.with_base_urls(["http://h:1/v1/"]).base_urls == ("http://h:1/v1",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"base_urls": []}, ["judges.fallback", "base_urls", "serve"]),
+        ({"base_urls": ["localhost:1"]}, ["base_urls", "localhost:1", "http://"]),
+        ({"base_urls": "http://h:1/v1"}, ["base_urls", "list"]),
+        ({"model": ""}, ["judges.fallback.model"]),
+        ({"prompt": "patern_rm"}, ["prompt", "patern_rm", "pattern_rm"]),
+        ({"language": "de"}, ["language", "de", "en, zh"]),
+        ({"temperature": -0.1}, ["temperature", "-0.1"]),
+        ({"temperature": float("nan")}, ["temperature", "nan"]),
+        ({"max_tokens": 0}, ["max_tokens", "0"]),
+        ({"max_tokens": 1.5}, ["max_tokens", "1.5"]),
+        ({"max_attempts": True}, ["max_attempts", "True"]),
+        ({"concurrency": "8"}, ["concurrency", "'8'"]),
+        ({"timeout_s": 9.0, "total_timeout_s": 5.0}, ["total_timeout_s", "5.0", "9.0"]),
+        ({"temprature": 0}, ["temprature", "unknown"]),
+        ({"serve": {**SERVE, "replicas": 0}}, ["judges.fallback.serve.replicas", "0"]),
+        ({"serve": {**SERVE, "gpus_per_replica": 1}}, ["tensor_parallel_size", "2", "gpus_per_replica=1"]),
+        ({"serve": {**SERVE, "gpus_per_replica": 0.5}}, ["tensor_parallel_size", "2", "gpus_per_replica=0.5"]),
+        ({"serve": {**SERVE, "model_path": None}}, ["model_path"]),
+        ({"serve": {**SERVE, "args": "--enforce-eager"}}, ["serve.args", "list"]),
+        ({"serve": {"replicas": 1}}, ["judges.fallback.serve", "model_path"]),
+        ({"serve": "yes"}, ["judges.fallback.serve", "yes"]),
+    ],
+    ids=str,
+)
+def test_mistakes_are_named(section: Section, changes: dict[str, Any], parts: list[str]) -> None:
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  the parts are the match
+        JudgeSettings.from_config(section(**changes), "fallback")
+    for part in parts:
+        assert part in str(raised.value)
+
+
+def test_a_missing_key_is_named(section: Section) -> None:
+    config = section()
+    del config["max_tokens"]
+    with pytest.raises(ValueError, match=r"judges\.fallback lacks key\(s\) max_tokens"):
+        JudgeSettings.from_config(config, "fallback")

@@ -1,0 +1,152 @@
+"""The types of this project's sections of the configuration: keys, value types and ranges.
+
+Pure: imports neither torch, ray, verl, vllm nor wandb. The YAML files under `configs/` hold every default; a model here
+has none. The judges' sections are typed where they are used, in `reward_workers.judges.settings`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from rollout_workers.families import check_mode, get_family
+
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Seconds = Annotated[float, Field(gt=0)]
+Weight = Annotated[float, Field(ge=0)]
+
+
+def _as_paths(value: Any) -> tuple[str, ...]:
+    paths = [value] if isinstance(value, str) else value
+    if not isinstance(paths, list) or not paths or not all(isinstance(path, str) and path for path in paths):
+        raise ValueError("set the path of a parquet file or a list of paths")
+    return tuple(paths)
+
+
+Files = Annotated[tuple[str, ...], BeforeValidator(_as_paths)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class Section(BaseModel):
+    """A section of the configuration: immutable, every key required, no other key allowed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Run(Section):
+    name: Name
+    dir: Annotated[str, Field(min_length=1)]
+    stall_timeout_s: Seconds
+
+
+class Policy(Section):
+    """The model that is trained (R54). `update_dtype`: parameters in the FSDP pass; `rollout_dtype`: vLLM."""
+
+    name: Name
+    path: Annotated[str, Field(min_length=1)]
+    family: str
+    mode: str
+    freeze_vision_tower: bool
+    image_patch_size: Positive
+    rollout_dtype: Literal["float32", "bfloat16", "float16"]
+    update_dtype: Literal["fp32", "bf16"]
+
+    @field_validator("family")
+    @classmethod
+    def _known_family(cls, family: str) -> str:
+        return get_family(family).name
+
+    @field_validator("mode")
+    @classmethod
+    def _known_mode(cls, mode: str) -> str:
+        return check_mode(mode)
+
+
+class Corpus(Section):
+    """Parquet files of prompts. `train_rows`: expected rows, used by plans where the file is on another machine."""
+
+    name: Name
+    dir: str | None = None
+    train_files: Files
+    val_files: Files
+    train_rows: Positive | None
+    oracle: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")] | None
+
+
+class Weights(Section):
+    cot: Weight
+    rep: Weight
+    con: Weight
+    pr: Weight
+
+
+class GateSettings(Section):
+    probability: Share
+    scope: Literal["rollout", "group"]
+    seed: int
+
+
+class VerifierSettings(Section):
+    symbolic: bool
+    symbolic_timeout_s: Seconds
+    symbolic_workers: Positive
+    max_answer_chars: Positive
+
+
+class RewardMix(Section):
+    """r = clip(s_ver + s_pat, 0, 1), s_pat = -z * min(cap, sum_p w_p b_p) (R50, R51)."""
+
+    name: Name
+    pattern_penalty: bool
+    weights: Weights
+    cap: Share
+    gate: GateSettings
+    threshold: Share
+    score_incorrect: bool
+    on_unscored: Literal["drop_group", "abort", "count_as_incorrect"]
+    max_wait_s: Seconds
+    verifier: VerifierSettings
+
+
+class PolicyPlacement(Section):
+    nodes: Positive
+    processes_per_node: Positive
+
+
+class JudgeReplicas(Section):
+    fallback: Positive
+    pattern_rm: Positive
+
+
+class Cluster(Section):
+    """What exists and who gets it. On `device: gpu` a training process takes one GPU."""
+
+    name: Name
+    device: Literal["cpu", "gpu"]
+    nodes: Positive
+    gpus_per_node: Count
+    policy: PolicyPlacement
+    judge_replicas: JudgeReplicas
+
+
+class Tracking(Section):
+    kind: Literal["wandb", "tensorboard", "none"]
+    project: Annotated[str, Field(min_length=1)]
+    entity: str | None
+    group: str | None
+    tags: list[str]
+    rollout_table_every: Count
+    rollout_table_rows: Positive
+
+
+SECTIONS: dict[str, type[Section]] = {
+    "run": Run,
+    "policy": Policy,
+    "corpus": Corpus,
+    "reward_mix": RewardMix,
+    "cluster": Cluster,
+    "tracking": Tracking,
+}
