@@ -59,7 +59,9 @@ def run_arm(arm: str, steps: int, folder: Path) -> tuple[list[dict[str, float]],
             time.sleep(SAMPLE_EVERY_S)
     rows = [json.loads(line) for line in metrics.read_text().splitlines()] if metrics.exists() else []
     rows = [row.get("data", row) for row in rows]  # verl's file logger nests the metrics
-    timings = [{p: row[f"timing_s/{p}"] for p in PHASES if f"timing_s/{p}" in row} for row in rows if "timing_s/step" in row]
+    timings = [
+        {p: row[f"timing_s/{p}"] for p in PHASES if f"timing_s/{p}" in row} for row in rows if "timing_s/step" in row
+    ]
     if len(timings) < steps:
         raise RuntimeError(f"arm {arm}: {len(timings)} of {steps} steps, exit code {process.returncode}; log: {log}")
     return timings, peak

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import ray
 from omegaconf import DictConfig, OmegaConf, open_dict
-from reward_workers.judges.servers import JudgeFleet
 from verl.trainer.main_ppo import TaskRunnerV1
 from verl.utils.logging_utils import configure_verl_logging
 
+from reward_workers.judges.servers import JudgeFleet
 from trainer.pattern_trainer import make_trainer_cls
 from trainer.progress import Progress
 from trainer.run_folder import RunFolder, write_json

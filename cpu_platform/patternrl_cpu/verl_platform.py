@@ -45,7 +45,7 @@ class PlatformCPU(PlatformBase):
         """Asked during detection, where verl swallows what is raised: the refusal waits for `is_available`."""
         return True
 
-    def current_device(self) -> torch.device:  # type: ignore[override]  # see cpu_device.current_device
+    def current_device(self) -> torch.device:  # a device, see cpu_device
         return cpu_device.current_device()
 
     def device_count(self) -> int:

@@ -8,7 +8,7 @@ import types
 import pytest
 
 WITHOUT_HOOK = (
-    "import sys; sys.meta_path = [f for f in sys.meta_path if 'patternrl_cpu' not in getattr(f, '__module__', '')];"
+    "import sys\nsys.meta_path = [f for f in sys.meta_path if getattr(f, '__name__', '') != 'MetaRegistrationsHook']\n"
 )
 
 

@@ -47,13 +47,14 @@ def test_verl_has_no_cpu_platform_of_its_own():
 def test_a_process_group_starts(tmp_path):
     result = run("import verl\n" + GROUP, DIST_INIT_METHOD=rendezvous(tmp_path))
     assert result.returncode == 0, result.stderr
-    assert result.stdout.strip() == "gloo"
+    assert result.stdout.strip() == "cpu:gloo"
 
 
 def test_a_process_group_does_not_start_without_the_patch(tmp_path):
     unpatched = (
         "import verl\nfrom verl.utils import distributed\n"
-        "distributed.initialize_global_process_group_ray = distributed.initialize_global_process_group_ray.__wrapped__\n"
+        "name = 'initialize_global_process_group_ray'\n"
+        "setattr(distributed, name, getattr(distributed, name).__wrapped__)\n"
     )
     result = run(unpatched + GROUP, DIST_INIT_METHOD=rendezvous(tmp_path))
     assert result.returncode != 0, "verl names the CPU once: one_backend_a_device can go"

@@ -56,8 +56,8 @@ def test_upstream_still_asks_for_the_name():
 @pytest.mark.integration
 def test_verl_finds_no_vllm_without_the_finder():
     code = (
-        "import sys; sys.meta_path = [f for f in sys.meta_path if f.__class__ and "
-        "getattr(f, '__name__', '') != 'VllmNameFinder']; import verl.third_party.vllm"
+        "import sys\nsys.meta_path = [f for f in sys.meta_path if getattr(f, '__name__', '') != 'VllmNameFinder']\n"
+        "import verl.third_party.vllm\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert result.returncode != 0

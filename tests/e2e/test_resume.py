@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import json
 
 import psutil
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import START_S, STEP_S, Run, wait_until_gone
+from quickstart_job import START_S, STEP_S, Run, wait_until_gone
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -78,8 +75,6 @@ def test_each_rollout_has_one_record(history):
 
 
 def test_the_summary_counts_every_step_once(history):
-    import json
-
     summary = json.loads((history["run"].folder / "summary.json").read_text())
     assert summary["calls"]["pattern_rm"]["rollouts"] == 16 * STEPS
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import START_S, STEP_S, Run
+from quickstart_job import START_S, STEP_S, Run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -28,9 +25,7 @@ def runs(jobs):
 
 
 def test_prompts_and_gates_do_not_depend_on_the_workers(runs):
-    drawn = {
-        name: {(r["step"], r["group"], r["rollout"]): r["z"] for r in run.records()} for name, run in runs.items()
-    }
+    drawn = {name: {(r["step"], r["group"], r["rollout"]): r["z"] for r in run.records()} for name, run in runs.items()}
     assert len(drawn["pattern"]) == 32
     assert drawn["pattern"] == drawn["base"]
 
@@ -51,7 +46,13 @@ def test_both_judges_were_really_asked(runs):
     records = runs["pattern"].records() + runs["pattern"].records("heldout")
     asked = {
         "pattern_rm": len({(r["question"], r["visible"]) for r in records if r["labels"] is not None}),
-        "fallback": len({(r["question"], r["reference"], r["verdict"]["extracted"]) for r in records if r["verdict"]["stage"] == "judge"}),
+        "fallback": len(
+            {
+                (r["question"], r["reference"], r["verdict"]["extracted"])
+                for r in records
+                if r["verdict"]["stage"] == "judge"
+            }
+        ),
     }
     for judge, different in asked.items():
         assert different > 0
