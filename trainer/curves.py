@@ -11,6 +11,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from reward_workers.records import LABELS
 
@@ -52,10 +53,12 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
         _line(seconds, train[1:], f"timing_s/{key}", None, name, colour)
     for panel in (accuracy, trigger, labels):
         panel.set_ylim(0, 1)
-    for panel in (length, seconds):
-        panel.set_ylim(bottom=0)
+    for panel in (reward, length, seconds):
+        panel.set_ylim(0, panel.get_ylim()[1] * 1.1)
     for panel in panels.flat:
         panel.set_xlabel("step")
+        panel.set_xlim(0, summary["steps"] * 1.02)
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.grid(alpha=0.3)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(fontsize=8)

@@ -6,6 +6,7 @@ Ctrl-C and SIGTERM let the current step finish, write a checkpoint, stop the jud
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import threading
@@ -63,7 +64,7 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
     from trainer.task_runner import task_runner_class
 
     console.print("starting Ray")
-    _init_ray(config)
+    _init_ray(config, folder)
     stop = _StopOnSignal()
     printer = _ProgressPrinter()
     failure: list[BaseException] = []
@@ -101,8 +102,11 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
     return 0
 
 
-def _init_ray(config: DictConfig) -> None:
-    """Start or join Ray as verl's `run_ppo` would (0.9.1, trainer/main_ppo.py:58), but from the main thread."""
+def _init_ray(config: DictConfig, folder: RunFolder) -> None:
+    """Start or join Ray as verl's `run_ppo` would (0.9.1, trainer/main_ppo.py:58), but from the main thread.
+
+    Leaves a link to the logs of this node's workers in the run folder.
+    """
     import ray
     from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
 
@@ -110,7 +114,10 @@ def _init_ray(config: DictConfig) -> None:
     runtime_env["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
     settings = cast(dict[str, Any], OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True))
     runtime_env["env_vars"] |= (settings.pop("runtime_env", None) or {}).get("env_vars", {})
-    ray.init(**settings, runtime_env=runtime_env)
+    ray.init(**settings, runtime_env=runtime_env, logging_level=logging.WARNING)
+    logs = Path(ray._private.worker._global_node.get_session_dir_path()) / "logs"
+    folder.worker_logs.unlink(missing_ok=True)
+    folder.worker_logs.symlink_to(logs)
 
 
 class _StopOnSignal:
@@ -185,7 +192,9 @@ def _report(error: BaseException, folder: RunFolder) -> None:
     reason = folder.error.read_text().strip() if folder.error.exists() else str(error)
     shown = "\n".join(reason.splitlines()[-12:])
     Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"training failed:\n{shown}\n\nfull report: {folder.error}\njudge logs:  {folder.judges}", markup=False
+        f"training failed:\n{shown}\n\nfull report: {folder.error}\nworker logs: {folder.worker_logs}\n"
+        f"judge logs:  {folder.judges}",
+        markup=False,
     )
 
 

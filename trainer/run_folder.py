@@ -4,7 +4,7 @@ run.json          configuration fingerprint, W&B run id, one entry per start
 config.yaml       the resolved configuration of the last start
 metrics.jsonl     one line a step; records/{train,heldout}.jsonl  one line a rollout
 checkpoints/      verl's checkpoints, each with its Hugging Face export; judges/  logs and request counts
-summary.json, curves.png
+summary.json, curves.png; error.txt after a failure; worker_logs: link to what Ray keeps of the last start
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ class RunFolder:
     @property
     def error(self) -> Path:
         return self.path / "error.txt"
+
+    @property
+    def worker_logs(self) -> Path:
+        return self.path / "worker_logs"
 
     @property
     def state(self) -> Path:

@@ -40,6 +40,7 @@ class Run(Section):
     name: Name
     dir: Annotated[str, Field(min_length=1)]
     stall_timeout_s: Seconds
+    worker_output: bool
 
 
 class Policy(Section):

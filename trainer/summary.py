@@ -47,6 +47,7 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
     summary = {
         "run": config["run"]["name"],
         "steps": max(record["step"] for record in train),
+        "starts": len((folder.read_state() or {"starts": []})["starts"]),
         "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r["step"] for r in heldout})],
         "stages": stage_shares(train),
         "calls": call_counts(train, heldout),
@@ -166,13 +167,21 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
         f"fallback judge: asked for {fallback['asked']:,} of {fallback['rollouts']:,} training rollouts, "
         f"{fallback['saved_by_rules']:,} saved by the rules; {fallback['asked_heldout']:,} held-out"
     )
-    console.print(
-        f"PatternRM: asked for {pattern['asked']:,} of {pattern['rollouts']:,} training rollouts, saved "
-        f"{pattern['saved_incorrect']:,} (answer not right) and {pattern['saved_gate_closed']:,} (gate closed or no "
-        f"PatternRM); {pattern['asked_heldout']:,} held-out"
-    )
+    if pattern["asked"] + pattern["asked_heldout"]:
+        console.print(
+            f"PatternRM: asked for {pattern['asked']:,} of {pattern['rollouts']:,} training rollouts, saved "
+            f"{pattern['saved_incorrect']:,} (answer not right) and {pattern['saved_gate_closed']:,} (gate closed); "
+            f"{pattern['asked_heldout']:,} held-out"
+        )
+    else:
+        console.print("PatternRM: not part of this reward")
     for judge, counts in summary["servers"].items():
-        console.print(f"requests counted by the servers of {judge}: {counts['requests']:,.0f}")
+        calls = summary["calls"][judge]
+        shared = calls["asked"] + calls["asked_heldout"] - counts["requests"]
+        console.print(
+            f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}"
+            + (f" ({shared:,.0f} identical calls shared one)" if shared > 0 and summary["starts"] == 1 else "")
+        )
     if summary["seconds_per_step"]:
         phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
         console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from corpora.toy.fast import FastModel, pad
+from corpora.toy.names import NUMBER_WORDS
 from corpora.toy.optimize import Budget, optimize
 from corpora.toy.protocol import policy_turn
 from corpora.toy.questions import TALLY_KINDS, Question, draw_question
@@ -27,8 +28,9 @@ from corpora.toy.world import GRID, Scene, draw_scene
 THINKING_SHARE = 0.1
 RESPONSES_PER_PROMPT = 4
 MAX_RESPONSE_TOKENS = 110
-DIGIT_WEIGHT = 4.0
-"""Weight of digit tokens in the loss: counting is the slowest thing to learn and a small part of all tokens."""
+NUMBER_WEIGHT = 4.0
+"""Weight of digits and number words in the loss: counting is the slowest thing to learn and a small part of all tokens.
+Both carry it, because weighing one form alone would also make it more frequent."""
 
 PROMPTS_PER_PASS = 4
 QUESTIONS_PER_TALLY = 6
@@ -39,18 +41,18 @@ START_MIX = ResponseMix(label_noise=0.3)
 
 @dataclass(frozen=True)
 class Trainee:
-    """The policy under training with its tokenizer and the digit weights of the vocabulary (V,)."""
+    """The policy under training with its tokenizer and the loss weights of the vocabulary (V,)."""
 
     fast: FastModel
     tokenizer: Any
-    digit_weights: Tensor
+    number_weights: Tensor
 
 
 def trainee(fast: FastModel, tokenizer: Any) -> Trainee:
     weights = torch.ones(len(tokenizer))
-    for digit in range(10):
-        for text in (f"{digit}", f" {digit}"):
-            weights[token_ids(tokenizer, text)[-1]] = DIGIT_WEIGHT
+    for number, word in enumerate(NUMBER_WORDS):
+        for text in (f"{number}", f" {number}", word):
+            weights[token_ids(tokenizer, text)[-1]] = NUMBER_WEIGHT
     return Trainee(fast, tokenizer, weights)
 
 
@@ -86,11 +88,11 @@ def captions(policy: Trainee, budget: Budget, rng: random.Random) -> float:
     return optimize("policy captions", policy.fast, budget, accumulate)
 
 
-def _answers(mix: ResponseMix, weigh_digits: bool) -> Callable[[Trainee, Budget, random.Random], float]:
+def _answers(mix: ResponseMix, weigh_numbers: bool) -> Callable[[Trainee, Budget, random.Random], float]:
     """A stage of supervised answers in the shares of ``mix``; a batch is prompts with four responses each."""
 
     def stage(policy: Trainee, budget: Budget, rng: random.Random) -> float:
-        weights = policy.digit_weights if weigh_digits else torch.ones_like(policy.digit_weights)
+        weights = policy.number_weights if weigh_numbers else torch.ones_like(policy.number_weights)
         return optimize(
             f"policy answers (noise {mix.label_noise})",
             policy.fast,
@@ -144,7 +146,7 @@ def _tally_text(scene: Scene, rng: random.Random) -> str:
 
 
 def tally(policy: Trainee, budget: Budget, rng: random.Random) -> float:
-    """Count: six worked questions about one image in a sequence, digits weighted."""
+    """Count: six worked questions about one image in a sequence, numbers weighted."""
     prompt = token_ids(policy.tokenizer, policy_turn("", thinking=False))
 
     def accumulate() -> float:
@@ -165,7 +167,7 @@ def tally(policy: Trainee, budget: Budget, rng: random.Random) -> float:
             hidden = policy.fast.hidden(ids[:, :-1], policy.fast.see([scene for scene, _ in part]))
             targets = ids[:, 1:][real]
             losses = F.cross_entropy(policy.fast.logits(hidden[real]), targets, reduction="none")
-            loss = (losses * policy.digit_weights[targets]).sum() / n_tokens
+            loss = (losses * policy.number_weights[targets]).sum() / n_tokens
             loss.backward()
             total += float(loss.detach())
         return total
@@ -184,7 +186,7 @@ class Stage:
 
 STAGES = (
     Stage("captions", captions, Budget(steps=200, batch=64, lr=2e-3)),
-    Stage("answers", _answers(ResponseMix(), weigh_digits=False), Budget(steps=700, batch=12, lr=2e-3, warmup=100)),
+    Stage("answers", _answers(ResponseMix(), weigh_numbers=False), Budget(steps=700, batch=12, lr=2e-3, warmup=100)),
     Stage("tally", tally, Budget(steps=240, batch=12, lr=2.5e-3, warmup=30)),
-    Stage("mix", _answers(START_MIX, weigh_digits=True), Budget(steps=220, batch=12, lr=2e-3, warmup=30)),
+    Stage("mix", _answers(START_MIX, weigh_numbers=True), Budget(steps=220, batch=12, lr=2e-3, warmup=30)),
 )

@@ -139,11 +139,11 @@ class JudgeFleet:
                 elif status.state != "starting":
                     self.stop()
                     raise RuntimeError(f"judge server {replica.name} {status.state}: {status.failure}")
-            if time.monotonic() - said > _PROGRESS_EVERY_S:
+            names = ", ".join(replica.name for replica in self._replicas if not replica.ready)
+            if names and time.monotonic() - said > _PROGRESS_EVERY_S:
                 said = time.monotonic()
-                names = ", ".join(replica.name for replica in self._replicas if not replica.ready)
                 self._say(f"waiting for {names} ({said - self._started:.0f} s)")
-            time.sleep(_LOOK_EVERY_S if any(not replica.ready for replica in self._replicas) else 0.0)
+            time.sleep(_LOOK_EVERY_S if names else 0.0)
 
     def metrics(self) -> dict[str, ServerCounts]:
         """Counts per served judge so far, from the servers' own metrics."""

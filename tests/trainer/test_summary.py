@@ -91,7 +91,7 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert json.loads(folder.summary.read_text()) == summary
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
-    assert "+50.0" in shown and "-100.0" in shown and "pattern_rm: 3" in shown
+    assert "+50.0" in shown and "-100.0" in shown and "pattern_rm counted in the last start: 3" in shown
 
 
 def test_a_run_without_a_step_is_an_error(tmp_path):

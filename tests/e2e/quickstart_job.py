@@ -1,0 +1,108 @@
+"""Jobs of the quickstart in small: the real stack, started as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+SMALL = (
+    "experiment=quickstart",
+    "data.train_batch_size=4",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+    "actor_rollout_ref.rollout.n=4",
+    "data.val_max_samples=32",
+    "trainer.max_actor_ckpt_to_keep=4",
+)
+START_S = 300.0
+"""From the command to the first step, on two busy cores."""
+STEP_S = 90.0
+
+
+@dataclass
+class Job:
+    """One process of `python -m trainer.main`; its output goes to a file that grows while it runs."""
+
+    folder: Path
+    overrides: tuple[str, ...]
+    process: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log = self.folder.parent / f"{self.folder.name}-{time.time_ns()}.log"
+        command = [sys.executable, "-m", "trainer.main", *SMALL, f"run.dir={self.folder}", *self.overrides]
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        with self.log.open("w") as file:
+            # A session of its own, as a terminal gives one: signals reach this job only.
+            self.process = subprocess.Popen(
+                command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True, env=environment
+            )
+
+    @property
+    def output(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def wait_for(self, text: str, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while text not in self.output:
+            if self.process.poll() is not None and text not in self.output:
+                pytest.fail(f"the job ended with {self.process.returncode} before {text!r}:\n{self.output[-6000:]}")
+            if time.monotonic() > deadline:
+                self.kill()
+                pytest.fail(f"no {text!r} after {timeout_s} s:\n{self.output[-6000:]}")
+            time.sleep(0.2)
+
+    def wait(self, timeout_s: float) -> int:
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            pytest.fail(f"the job still runs after {timeout_s} s:\n{self.output[-6000:]}")
+
+    def interrupt(self) -> None:
+        """Ctrl-C: the terminal sends it to the whole process group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def descendants(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def kill(self) -> None:
+        """SIGKILL to the driver alone, as the kernel's out-of-memory killer would."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a job left in its run folder."""
+
+    folder: Path
+
+    def records(self, split: str = "train") -> list[dict[str, Any]]:
+        lines = (self.folder / "records" / f"{split}.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def metrics(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
+
+    def judge(self, name: str) -> dict[str, Any]:
+        return json.loads((self.folder / "judges" / f"{name}.json").read_text())
+
+
+def wait_until_gone(processes: list[psutil.Process], timeout_s: float = 30.0) -> list[psutil.Process]:
+    """Processes that still run after the timeout; zombies count as gone."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        alive = [p for p in processes if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+        if not alive or time.monotonic() > deadline:
+            return alive
+        time.sleep(0.5)
