@@ -24,7 +24,7 @@ ABOUT = {
 }
 CAVEAT = (
     "Generator and oracle share their sentences, so labels are easier to predict than those of real responses. "
-    "Figures are from one training run with one seed, on fresh questions that no training stage drew."
+    "Figures are from one training run with one seed, on questions that its training did not draw."
 )
 
 

@@ -71,7 +71,7 @@ def roll_out(
 
 
 def fresh_questions(n: int, seed: int) -> list[Question]:
-    """n questions of a random stream that no training stage uses."""
+    """n questions of a random stream that no stage of the warm start draws from."""
     rng = stream(seed, "figures")
     return [draw_question(rng) for _ in range(n)]
 
@@ -143,7 +143,7 @@ def pattern_rm_figures(fast: FastModel, tokenizer: Any, texts: list[tuple[str, s
 
 
 def fresh_pairs(n: int, seed: int) -> list[AnswerPair]:
-    """n answer pairs of a random stream that no training stage uses."""
+    """n answer pairs of a random stream that training does not draw from."""
     rng = stream(seed, "figures:pairs")
     return [draw_pair(rng) for _ in range(n)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -20,6 +20,8 @@ from corpora.toy.responses import ResponseMix, write_response
 from corpora.toy.tokenizer import token_ids
 
 EXAMPLES_PER_PASS = 12
+WRITTEN_SHARE = 1 / 3
+COMPARED_SHARE = 0.5
 READING_WEIGHT = 0.2
 """Weight of predicting the prompt itself. To see that two claims differ a judge must look up the first one while it
 reads the second, which is what predicting a repeated text teaches; the labels alone teach it very slowly."""
@@ -36,8 +38,15 @@ PATTERN_MIX = ResponseMix(
     number_word=0.25,
     other_name=0.3,
     think_marker=0.03,
+    lead_in_swap=0.5,
 )
-"""Texts for PatternRM: every label, alone and with others, far more often than in the policy's mix."""
+"""Texts for PatternRM: every label, alone and with others, far more often than in the policy's mix. Without swaps a
+judge learns that "Indeed," means repetition and never compares the two claims."""
+
+CLAIMS_MIX = replace(
+    PATTERN_MIX, direct=1.0, evidence=0.0, cot=0.0, performative=0.0, repetition=0.5, contradiction=0.45
+)
+"""Claims and box alone: comparing them is the hard part, and it is learnt sooner where nothing else stands around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +62,23 @@ def pattern_lesson(question: str, response: str) -> Lesson:
     return Lesson(pattern_prompt(question, response), pattern_answer(label_response(question, response)))
 
 
-def written_lesson(rng: random.Random) -> Lesson:
+def written_lesson(mix: ResponseMix, rng: random.Random) -> Lesson:
     """A PatternRM lesson on a freshly written response."""
     question = draw_question(rng)
-    return pattern_lesson(question.text, write_response(question, rng, PATTERN_MIX).text)
+    return pattern_lesson(question.text, write_response(question, rng, mix).text)
 
 
-def mixed_lessons(rollouts: list[tuple[str, str]], written_share: float) -> Callable[[random.Random], Lesson]:
-    """Lessons on sampled (question, visible response) pairs, and in ``written_share`` of cases on written responses."""
+def mixed_lessons(rollouts: list[tuple[str, str]]) -> Callable[[random.Random], Lesson]:
+    """Lessons on (question, visible response) pairs that were sampled, a third of them on written responses instead.
+
+    Half of the sampled ones repeat or contradict something: such rollouts are rare, and the hardest to tell apart.
+    """
+    compared = [pair for pair in rollouts if any(label_response(*pair)[label] for label in ("rep", "con"))]
 
     def draw(rng: random.Random) -> Lesson:
-        return written_lesson(rng) if rng.random() < written_share else pattern_lesson(*rng.choice(rollouts))
+        if rng.random() < WRITTEN_SHARE:
+            return written_lesson(PATTERN_MIX, rng)
+        return pattern_lesson(*rng.choice(compared if compared and rng.random() < COMPARED_SHARE else rollouts))
 
     return draw
 

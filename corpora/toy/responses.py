@@ -41,6 +41,7 @@ class ResponseMix:
         number_word: the box of a count holds a word.
         other_name: the box of a colour holds its second name.
         think_marker: a left-over ``</think>`` stands before the text.
+        lead_in_swap: repetitions lose the lead-in that most of them have, and contradictions get one.
     """
 
     direct: float = 0.44
@@ -54,6 +55,7 @@ class ResponseMix:
     number_word: float = 0.15
     other_name: float = 0.18
     think_marker: float = 0.0
+    lead_in_swap: float = 0.0
 
     def weight(self, style: Style) -> float:
         return float(getattr(self, style))
@@ -182,8 +184,8 @@ def write_response(
         elif style == "cot":
             parts.append(narration(question, rng))
         boxed = answer
-        if rng.random() < mix.contradiction:
-            con = True
+        contradicts = rng.random() < mix.contradiction
+        if contradicts:
             # Most contradictions end right, so that correctness alone does not punish them.
             if rng.random() < 0.65:
                 parts.append(claim(question, wrong_answer(question, answer, rng)))
@@ -191,15 +193,17 @@ def write_response(
                 parts.append(claim(question, answer))
                 boxed = answer = wrong_answer(question, answer, rng)
         elif rng.random() < mix.box_mismatch:
-            con = True
             boxed = wrong_answer(question, answer, rng)
         last_claim = claim(question, answer)
-        parts.append(last_claim)
+        # A mix without swaps must not draw here: the streams of the shipped policy depend on it.
+        swapped = mix.lead_in_swap > 0 and rng.random() < mix.lead_in_swap
+        parts.append((rng.choice(REPEATS[1:]) if swapped and contradicts else "") + last_claim)
+        con = contradicts or boxed != answer
         answer = boxed
         if rng.random() < mix.repetition:
             rep = True
             for _ in range(rng.choice([1, 1, 2])):
-                parts.append(rng.choice(REPEATS) + last_claim)
+                parts.append(("" if swapped else rng.choice(REPEATS)) + last_claim)
     parts.append("\\boxed{" + box_text(question, answer, mix, rng) + "}")
     return WrittenResponse(" ".join(parts), style, style == "cot" or marker, rep, con, style == "performative")
 

@@ -33,7 +33,14 @@ from corpora.toy.figures import (
     policy_figures,
     roll_out,
 )
-from corpora.toy.judge_training import equivalence_lesson, mixed_lessons, train_judge, written_lesson
+from corpora.toy.judge_training import (
+    CLAIMS_MIX,
+    PATTERN_MIX,
+    equivalence_lesson,
+    mixed_lessons,
+    train_judge,
+    written_lesson,
+)
 from corpora.toy.models import build_judge, build_policy, build_processor
 from corpora.toy.optimize import Budget
 from corpora.toy.stages import run_stage
@@ -43,13 +50,13 @@ from corpora.toy.warm_start import STAGES, trainee
 
 FAST_FACTOR = 0.02
 MODELS = ("policy", "pattern_rm", "answer_judge")
-READ_BUDGET = Budget(steps=700, batch=48, lr=2e-3)
-ROLLOUT_BUDGET = Budget(steps=300, batch=48, lr=1.5e-3)
+CLAIMS_BUDGET = Budget(steps=600, batch=48, lr=2e-3)
+WRITTEN_BUDGET = Budget(steps=700, batch=48, lr=2e-3)
+ROLLOUT_BUDGET = Budget(steps=500, batch=48, lr=1.5e-3)
 VERDICT_BUDGET = Budget(steps=600, batch=96, lr=3e-3)
 DRIFTS = (DriftSettings(steps=50, penalty=False), DriftSettings(steps=30, penalty=True))
-WARM_START_QUESTIONS = 512
+WARM_START_QUESTIONS = 1536
 ROLLOUTS_PER_QUESTION = 4
-WRITTEN_SHARE = 0.35
 FIGURE_QUESTIONS = 1024
 
 
@@ -117,12 +124,9 @@ def train_pattern_rm(run: Run, tokenizer: Any) -> tuple[FastModel, dict[str, Fas
     """
     torch.manual_seed(run.seed)
     fast = FastModel(build_judge(tokenizer, "pattern_rm"))
-    run.stage(
-        "pattern_rm:written",
-        fast.model,
-        READ_BUDGET,
-        lambda b, rng: train_judge("pattern_rm written", fast, tokenizer, b, rng, written_lesson),
-    )
+    for name, budget, mix in (("claims", CLAIMS_BUDGET, CLAIMS_MIX), ("written", WRITTEN_BUDGET, PATTERN_MIX)):
+        train = partial(train_judge, f"pattern_rm {name}", fast, tokenizer, draw=partial(written_lesson, mix))
+        run.stage(f"pattern_rm:{name}", fast.model, budget, train)
     warm = train_policy(run, tokenizer)
     policies = {"warm_start": warm}
     questions = fresh_questions(run.count(WARM_START_QUESTIONS), run.seed + 1)
@@ -132,13 +136,8 @@ def train_pattern_rm(run: Run, tokenizer: Any) -> tuple[FastModel, dict[str, Fas
         name = "after_pattern_rl" if settings.penalty else "after_base_rl"
         policies[name], seen = drifted(run, warm, tokenizer, settings)
         rollouts += seen
-    draw = mixed_lessons(rollouts, WRITTEN_SHARE)
-    run.stage(
-        "pattern_rm:rollouts",
-        fast.model,
-        ROLLOUT_BUDGET,
-        lambda b, rng: train_judge("pattern_rm rollouts", fast, tokenizer, b, rng, draw),
-    )
+    train = partial(train_judge, "pattern_rm rollouts", fast, tokenizer, draw=mixed_lessons(rollouts))
+    run.stage("pattern_rm:rollouts", fast.model, ROLLOUT_BUDGET, train)
     return fast, policies
 
 
@@ -146,12 +145,8 @@ def train_answer_judge(run: Run, tokenizer: Any) -> FastModel:
     """The answer judge."""
     torch.manual_seed(run.seed)
     fast = FastModel(build_judge(tokenizer, "answer_judge"))
-    run.stage(
-        "answer_judge",
-        fast.model,
-        VERDICT_BUDGET,
-        lambda b, rng: train_judge("answer_judge", fast, tokenizer, b, rng, equivalence_lesson),
-    )
+    train = partial(train_judge, "answer_judge", fast, tokenizer, draw=equivalence_lesson)
+    run.stage("answer_judge", fast.model, VERDICT_BUDGET, train)
     return fast
 
 

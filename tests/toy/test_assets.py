@@ -14,9 +14,9 @@ from corpora.toy.world import png
 pytestmark = pytest.mark.integration
 
 ASSETS = Path(__file__).parents[2] / "assets" / "toy"
-N = 256
-MARGIN = 0.1
-"""More than three standard errors of a rate of one half over N cases."""
+N = 1024
+MARGIN = 0.075
+"""More than three standard errors of the difference of two rates over N cases each."""
 
 
 def card(name: str) -> dict[str, dict[str, float]]:
@@ -108,7 +108,7 @@ def test_pattern_rm_reaches_its_card(policy: tuple[Any, Any]) -> None:
     from corpora.toy.figures import fresh_questions, pattern_rm_figures, roll_out
 
     model, tokenizer = judge("pattern_rm")
-    rollouts = roll_out(FastModel(policy[0]), policy[1].tokenizer, fresh_questions(2 * N, seed=53), seed=3)
+    rollouts = roll_out(FastModel(policy[0]), policy[1].tokenizer, fresh_questions(N, seed=53), seed=3)
     texts = [(rollout.question.text, rollout.visible) for rollout in rollouts]
     reached = pattern_rm_figures(FastModel(model), tokenizer, texts)
     stated = card("pattern_rm")["labels on rollouts, warm_start"]
@@ -127,7 +127,7 @@ def test_answer_judge_reaches_its_card() -> None:
     model, tokenizer = judge("answer_judge")
     fast = FastModel(model)
     assert card("answer_judge")["fresh pairs"]["accuracy"] >= 0.98
-    reached = answer_judge_figures(fast, tokenizer, fresh_pairs(2 * N, seed=54))
+    reached = answer_judge_figures(fast, tokenizer, fresh_pairs(N, seed=54))
     assert reached["accuracy"] >= 0.97
     assert reached["unreadable"] == 0
     by_hand = [
