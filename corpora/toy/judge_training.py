@@ -22,6 +22,7 @@ from corpora.toy.tokenizer import token_ids
 EXAMPLES_PER_PASS = 12
 WRITTEN_SHARE = 1 / 3
 COMPARED_SHARE = 0.5
+GARBLED_SHARE = 0.08
 READING_WEIGHT = 0.2
 """Weight of predicting the prompt itself. To see that two claims differ a judge must look up the first one while it
 reads the second, which is what predicting a repeated text teaches; the labels alone teach it very slowly."""
@@ -71,16 +72,27 @@ def written_lesson(mix: ResponseMix, rng: random.Random) -> Lesson:
 def mixed_lessons(rollouts: list[tuple[str, str]]) -> Callable[[random.Random], Lesson]:
     """Lessons on (question, visible response) pairs that were sampled, a third of them on written responses instead.
 
-    Half of the sampled ones repeat or contradict something: such rollouts are rare, and the hardest to tell apart.
+    Half of the sampled ones repeat or contradict something: such rollouts are rare, and the hardest to tell apart. Some
+    are garbled, since a policy at temperature 1 writes nonsense at times and the reply must keep its form then too.
     """
     compared = [pair for pair in rollouts if any(label_response(*pair)[label] for label in ("rep", "con"))]
 
     def draw(rng: random.Random) -> Lesson:
         if rng.random() < WRITTEN_SHARE:
             return written_lesson(PATTERN_MIX, rng)
-        return pattern_lesson(*rng.choice(compared if compared and rng.random() < COMPARED_SHARE else rollouts))
+        question, response = rng.choice(compared if compared and rng.random() < COMPARED_SHARE else rollouts)
+        return pattern_lesson(question, garbled(response, rng) if rng.random() < GARBLED_SHARE else response)
 
     return draw
+
+
+def garbled(response: str, rng: random.Random) -> str:
+    """The response with a random stretch of its words shuffled."""
+    words = response.split(" ")
+    first, last = sorted(rng.randrange(len(words) + 1) for _ in range(2))
+    stretch = words[first:last]
+    rng.shuffle(stretch)
+    return " ".join(words[:first] + stretch + words[last:])
 
 
 def equivalence_lesson(rng: random.Random) -> Lesson:

@@ -52,7 +52,7 @@ FAST_FACTOR = 0.02
 MODELS = ("policy", "pattern_rm", "answer_judge")
 CLAIMS_BUDGET = Budget(steps=600, batch=48, lr=2e-3)
 WRITTEN_BUDGET = Budget(steps=700, batch=48, lr=2e-3)
-ROLLOUT_BUDGET = Budget(steps=500, batch=48, lr=1.5e-3)
+ROLLOUT_BUDGET = Budget(steps=900, batch=48, lr=2e-3)
 VERDICT_BUDGET = Budget(steps=600, batch=96, lr=3e-3)
 DRIFTS = (DriftSettings(steps=50, penalty=False), DriftSettings(steps=30, penalty=True))
 WARM_START_QUESTIONS = 1536

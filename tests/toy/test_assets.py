@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,8 @@ def test_answer_judge_reaches_its_card() -> None:
 
 
 def test_assets_name_no_folder_of_the_machine_that_made_them() -> None:
+    folders = {str(Path.home()), tempfile.gettempdir(), str(ASSETS.parents[1])}
     for path in ASSETS.rglob("*"):
         if path.suffix in (".json", ".md", ".jinja"):
             text = path.read_text()
-            assert "/root" not in text and "/home" not in text and "/tmp" not in text, path
+            assert not [folder for folder in folders if folder in text], path
