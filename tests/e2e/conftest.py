@@ -3,10 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from quickstart_job import Job
+
+from reward_workers.judges.server_process import ServerProcess, vllm_command
+
+ROOT = Path(__file__).resolve().parents[2]
+CPU_ENV = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "OMP_NUM_THREADS": "1",
+    "TORCHDYNAMO_DISABLE": "1",
+}
+
+
+@pytest.fixture(scope="session")
+def running_judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """Both judges behind servers that outlive the jobs; the overrides that make a job use them as external ones."""
+    logs = tmp_path_factory.mktemp("judges")
+    servers, overrides = [], []
+    for judge, model, name in (
+        ("fallback", "answer_judge", "toy-answer-judge"),
+        ("pattern_rm", "pattern_rm", "toy-pattern-rm"),
+    ):
+        path = str(ROOT / "assets" / "toy" / model)
+        server = ServerProcess(
+            [
+                *vllm_command(path, name, tensor_parallel_size=1, max_model_len=512),
+                "--dtype=float32",
+                "--enforce-eager",
+            ],
+            env=CPU_ENV,
+            host="127.0.0.1",
+            log_path=logs / f"{judge}.log",
+            ready_timeout_s=240,
+            max_restarts=0,
+        )
+        servers.append(server)
+        overrides += [f"judges.{judge}.serve=null", f"judges.{judge}.base_urls=[{server.root}/v1]"]
+    for server in servers:
+        status = server.wait_ready(240)
+        assert status.state == "ready", status.failure
+    yield overrides
+    for server in servers:
+        server.stop()
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ def faulty(jobs):
         "trainer.total_training_steps=500",
         "trainer.save_freq=1000",
         "trainer.val_before_train=false",
+        "reward_mix=base_rl",
         "run.name=faulty",
     )
     job.wait_for("step   1/500", START_S + STEP_S)

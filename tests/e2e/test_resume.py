@@ -14,9 +14,14 @@ STEPS, SAVE_EVERY = 6, 2
 
 
 @pytest.fixture(scope="module")
-def history(jobs):
+def history(jobs, running_judges):
     """Killed in step 4 (after the checkpoint of step 2), interrupted in step 5, finished in the third start."""
-    settings = (f"trainer.total_training_steps={STEPS}", f"trainer.save_freq={SAVE_EVERY}", "run.name=resume")
+    settings = (
+        f"trainer.total_training_steps={STEPS}",
+        f"trainer.save_freq={SAVE_EVERY}",
+        "run.name=resume",
+        *running_judges,
+    )
     first = jobs("resume", *settings)
     first.wait_for("step 3/6", START_S + 3 * STEP_S)
     left = first.descendants()
@@ -32,6 +37,7 @@ def history(jobs):
     third_code = third.wait(START_S + 2 * STEP_S)
     return {
         "run": Run(first.folder),
+        "settings": settings,
         "orphans": [orphans, second_orphans],
         "codes": (second_code, third_code),
         "outputs": (first.output, second.output, third.output),
@@ -96,13 +102,13 @@ def test_the_export_loads_in_transformers(history):
 def test_a_finished_run_is_not_trained_again(history, jobs):
     run = history["run"]
     before = len(run.records())
-    job = jobs("resume", f"trainer.total_training_steps={STEPS}", f"trainer.save_freq={SAVE_EVERY}", "run.name=resume")
+    job = jobs("resume", *history["settings"])
     assert job.wait(60) == 0
     assert "finished run" in job.output
     assert len(run.records()) == before
 
 
 def test_another_reward_in_the_same_folder_is_refused(history, jobs):
-    job = jobs("resume", f"trainer.total_training_steps={STEPS}", "reward_mix.cap=0.2", "run.name=resume")
+    job = jobs("resume", *history["settings"], "reward_mix.cap=0.2")
     assert job.wait(60) == 2
     assert "run.name" in job.output

@@ -13,12 +13,13 @@ WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 
 
 @pytest.fixture(scope="module")
-def runs(jobs):
+def runs(jobs, running_judges):
     settings = ("trainer.total_training_steps=2", "trainer.test_freq=-1", "trainer.save_freq=2")
     pattern = jobs("pattern", *settings, "run.name=pattern")
     pattern_code = pattern.wait(START_S + 3 * STEP_S)
     workers = ("actor_rollout_ref.rollout.agent.num_workers=2", "reward.num_workers=2")
-    base = jobs("base", *settings, *workers, "reward_mix=base_rl", "run.name=base")
+    fallback = [override for override in running_judges if override.startswith("judges.fallback")]
+    base = jobs("base", *settings, *workers, *fallback, "reward_mix=base_rl", "run.name=base")
     base_code = base.wait(START_S + 3 * STEP_S)
     assert (pattern_code, base_code) == (0, 0), pattern.output[-4000:] + base.output[-4000:]
     return {"pattern": Run(pattern.folder), "base": Run(base.folder)}
@@ -60,9 +61,10 @@ def test_both_judges_were_really_asked(runs):
         assert runs["pattern"].judge(judge)["requests"] == different
 
 
-def test_base_rl_starts_no_pattern_rm(runs):
-    folder = runs["base"].folder / "judges"
-    assert sorted(path.name for path in folder.iterdir()) == ["fallback-0.log", "fallback.json"]
+def test_the_job_serves_what_it_asks_and_nothing_else(runs):
+    served = {name: sorted(path.name for path in (run.folder / "judges").iterdir()) for name, run in runs.items()}
+    assert served["pattern"] == ["fallback-0.log", "fallback.json", "pattern_rm-0.log", "pattern_rm.json"]
+    assert served["base"] == []  # its fallback judge runs elsewhere, and BaseRL has no PatternRM
 
 
 def test_metrics_of_every_step(runs):

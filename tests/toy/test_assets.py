@@ -113,7 +113,7 @@ def test_pattern_rm_reaches_its_card(policy: tuple[Any, Any]) -> None:
     texts = [(rollout.question.text, rollout.visible) for rollout in rollouts]
     reached = pattern_rm_figures(FastModel(model), tokenizer, texts)
     stated = card("pattern_rm")["labels on rollouts, warm_start"]
-    floors = {"f1_cot": 0.95, "f1_rep": 0.95, "f1_con": 0.8, "f1_pr": 0.95}
+    floors = {"f1_cot": 0.95, "f1_rep": 0.9, "f1_con": 0.8, "f1_pr": 0.95}
     for name, floor in floors.items():
         assert stated[name] >= floor, name
         assert reached[name] >= floor - 0.08, name
