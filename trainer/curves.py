@@ -57,7 +57,7 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
         panel.set_ylim(0, panel.get_ylim()[1] * 1.1)
     for panel in panels.flat:
         panel.set_xlabel("step")
-        panel.set_xlim(0, summary["steps"] * 1.02)
+        panel.set_xlim(-0.02 * summary["steps"], 1.02 * summary["steps"])
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
         panel.grid(alpha=0.3)
         if panel.get_legend_handles_labels()[0]:

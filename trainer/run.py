@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any, cast
 
@@ -58,6 +59,9 @@ def run_training(config: DictConfig) -> int:
 
 
 def _run_job(config: DictConfig, folder: RunFolder) -> int:
+    # The terminal is for the run's own lines; verl tells each process which of its engines are not installed.
+    logging.disable(logging.INFO)
+    warnings.filterwarnings("ignore", message=".*engine is not available", category=UserWarning)
     import ray
     from verl.trainer.main_ppo import run_ppo
 
@@ -114,7 +118,7 @@ def _init_ray(config: DictConfig, folder: RunFolder) -> None:
     runtime_env["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
     settings = cast(dict[str, Any], OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True))
     runtime_env["env_vars"] |= (settings.pop("runtime_env", None) or {}).get("env_vars", {})
-    ray.init(**settings, runtime_env=runtime_env, logging_level=logging.WARNING)
+    ray.init(**settings, runtime_env=runtime_env, logging_level=logging.ERROR)
     logs = Path(ray._private.worker._global_node.get_session_dir_path()) / "logs"
     folder.worker_logs.unlink(missing_ok=True)
     folder.worker_logs.symlink_to(logs)

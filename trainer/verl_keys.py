@@ -1,7 +1,7 @@
 """Keys of verl's tree that would be ignored, or that would contradict this project's sections.
 
 verl 0.9.1 composes many keys that nothing reads. Setting one must not look as if it worked: each is an error that names
-the key which does what was meant (DESIGN decision 3).
+the key which does what was meant (docs/decisions.md).
 """
 
 from __future__ import annotations

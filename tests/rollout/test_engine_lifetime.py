@@ -1,4 +1,4 @@
-"""A child of multiprocessing dies with its parent once the plugin ran in it; a process of a user's own is left alone."""
+"""A child of multiprocessing dies with its parent once the plugin ran in it; a user's own process is left alone."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def vllm_replies(name: str, requests: list[dict[str, Any]], folder: Path) -> lis
         # vLLM's engine is a child of the script: a session of its own lets both be ended together.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 0, errors[-3000:]
+    assert process.returncode == 0, errors[-8000:]
     replies: list[str] = json.loads(out.read_text())
     return replies
 
