@@ -25,7 +25,7 @@ ACTOR_NAME = "patternrl_task_runner"
 _VerlTaskRunner: Any = TaskRunnerV1.__ray_metadata__.modified_class
 
 
-class TaskRunner(_VerlTaskRunner):  # type: ignore[misc]  # known at run time only
+class TaskRunner(_VerlTaskRunner):
     """verl's task runner (0.9.1, trainer/main_ppo.py:93) with judges, our trainer, progress and a stop.
 
     It runs with a second thread, so that `progress` and `request_stop` answer while `run` works.
