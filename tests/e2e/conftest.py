@@ -1,4 +1,4 @@
-"""Jobs of one test module, ended with it."""
+"""Jobs and judge servers that the end-to-end tests share; all end with the session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from quickstart_job import Job
+from quickstart_job import START_S, STEP_S, Job, Run
 
 from reward_workers.judges.server_process import ServerProcess, vllm_command
 
@@ -52,9 +52,9 @@ def running_judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[st
         server.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Starts jobs in folders of this module and ends what still runs afterwards."""
+    """Starts jobs in folders of this session and ends what still runs afterwards."""
     base = tmp_path_factory.mktemp("runs")
     started: list[Job] = []
 
@@ -65,3 +65,11 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yield start
     for job in started:
         job.kill()
+
+
+@pytest.fixture(scope="session")
+def pattern_run(jobs: Any) -> Run:
+    """Two steps of PatternRL with both judges served by the job."""
+    job = jobs("pattern", "trainer.total_training_steps=2", "trainer.test_freq=-1", "trainer.save_freq=2", "run.name=p")
+    assert job.wait(START_S + 3 * STEP_S) == 0, job.output[-6000:]
+    return Run(job.folder)

@@ -1,4 +1,4 @@
-"""Dead servers: a judge comes back, a rollout engine ends the run with a reason, neither hangs."""
+"""A BaseRL job with dead servers: a judge comes back, a rollout engine ends the run with a reason, neither hangs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ def faulty(jobs):
         "trainer.save_freq=1000",
         "trainer.val_before_train=false",
         "reward_mix=base_rl",
+        "actor_rollout_ref.rollout.agent.num_workers=2",
+        "reward.num_workers=2",
         "run.name=faulty",
     )
     job.wait_for("step   1/500", START_S + STEP_S)
@@ -79,6 +81,24 @@ def test_a_dead_rollout_engine_ends_the_run_with_its_reason(faulty):
     assert faulty["code"] == 1
     assert "training failed" in faulty["output"]
     assert "rollout" in (faulty["run"].folder / "error.txt").read_text()
+
+
+def test_base_rl_has_no_labels_and_no_pattern_rm(faulty):
+    for record in faulty["run"].records():
+        assert record["labels"] is None
+        assert record["reward"] == record["verdict"]["value"]
+    served = sorted(path.name for path in (faulty["run"].folder / "judges").iterdir())
+    assert served == ["fallback-0.log", "fallback.json"]
+
+
+def test_prompts_and_gates_depend_on_neither_workers_nor_reward(faulty, pattern_run):
+    """Two agent loop workers and two reward workers against one of each."""
+    drawn = [
+        {(r["step"], r["group"], r["rollout"]): r["z"] for r in run.records() if r["step"] <= 2}
+        for run in (faulty["run"], pattern_run)
+    ]
+    assert len(drawn[0]) == 32
+    assert drawn[0] == drawn[1]
 
 
 def test_nothing_is_left_running(faulty):
