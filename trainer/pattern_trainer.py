@@ -11,6 +11,7 @@ import json
 import logging
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -44,6 +45,7 @@ class PatternTrainerMixin(PPOTrainer):
         self._attempt = attempt
         self._stop_requested = False
         self._saved_step: int | None = None
+        self._data_order: dict[str, Any] = {}
         self._dataset_rows: dict[int, int] | None = None
 
     def request_stop(self) -> None:
@@ -62,6 +64,8 @@ class PatternTrainerMixin(PPOTrainer):
 
     def on_step_begin(self) -> None:
         self._watchdog.beat(f"step {self.global_steps}")
+        if self.config.reward_mix.on_unscored == "abort":
+            self._data_order = self.train_dataloader.state_dict()
         super().on_step_begin()
 
     def on_step_end(self) -> None:
@@ -92,9 +96,7 @@ class PatternTrainerMixin(PPOTrainer):
             return batch
         if self.config.reward_mix.on_unscored == "abort":
             reasons = sorted({r["verdict"]["reason"] for r in records.values() if r["reward"] is None})
-            # The weights are those of the step before: that is the step that a resume continues from.
-            self.global_steps -= 1
-            self._save_checkpoint()
+            self._save_step_before()
             raise AbortedByPolicy(
                 f"{len(dropped)} groups of step {self.global_steps + 1} hold rollouts that could not be scored "
                 f"({', '.join(reasons)}) and reward_mix.on_unscored=abort. A checkpoint of step {self.global_steps} is "
@@ -117,6 +119,13 @@ class PatternTrainerMixin(PPOTrainer):
         return tq.kv_batch_put(
             keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(zeroed, batch_size=len(batch))
         )
+
+    def _save_step_before(self) -> None:
+        """Checkpoint in the middle of a step: the weights are those of the step before, and so must the data order be."""
+        self.global_steps -= 1
+        self._save_checkpoint()
+        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
+        torch.save(self._data_order, folder / "data.pt")
 
     def _compute_metrics(
         self, batch: Any, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
