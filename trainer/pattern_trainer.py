@@ -121,7 +121,7 @@ class PatternTrainerMixin(PPOTrainer):
         )
 
     def _save_step_before(self) -> None:
-        """Checkpoint in the middle of a step: the weights are those of the step before, and so must the data order be."""
+        """Checkpoint in the middle of a step: weights and data order are those of the step before."""
         self.global_steps -= 1
         self._save_checkpoint()
         folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
