@@ -122,7 +122,12 @@ def main() -> None:
         for arm in options.arms:
             folder = Path(tempfile.mkdtemp(prefix=f"step_{arm}_"))
             console.print(f"round {round_number}/{options.rounds}: {arm} ({folder})")
-            timings, peak = run_arm(arm, options.steps, folder)
+            try:
+                timings, peak = run_arm(arm, options.steps, folder)
+            except RuntimeError:
+                if results:
+                    console.print(table(dict(results), peaks))  # what other arms measured is kept
+                raise
             results[arm] += timings[options.warm_up :]
             peaks[arm] = max(peaks[arm], peak)
     console.print(table(dict(results), peaks))

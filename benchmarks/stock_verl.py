@@ -55,7 +55,8 @@ def main() -> None:
     config = stock_config(overrides)
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
 
-    config.ray_kwargs.ray_init.runtime_env.env_vars.VERL_FILE_LOGGER_PATH = os.environ["VERL_FILE_LOGGER_PATH"]
+    with open_dict(config):
+        config.ray_kwargs.ray_init.runtime_env.env_vars.VERL_FILE_LOGGER_PATH = os.environ["VERL_FILE_LOGGER_PATH"]
     run_ppo(config, TaskRunnerV1)
 
 
