@@ -117,11 +117,17 @@ def _init_ray(config: DictConfig, folder: RunFolder) -> None:
     runtime_env = get_ppo_ray_runtime_env(config)
     runtime_env["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
     settings = cast(dict[str, Any], OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True))
-    runtime_env["env_vars"] |= (settings.pop("runtime_env", None) or {}).get("env_vars", {})
+    runtime_env = merge_runtime_env(runtime_env, settings.pop("runtime_env", None) or {})
     ray.init(**settings, runtime_env=runtime_env, logging_level=logging.ERROR)
     logs = Path(ray._private.worker._global_node.get_session_dir_path()) / "logs"
     folder.worker_logs.unlink(missing_ok=True)
     folder.worker_logs.symlink_to(logs)
+
+
+def merge_runtime_env(stock: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """verl's runtime environment with the user's `ray_init.runtime_env` over it, variable by variable."""
+    variables = {**stock.get("env_vars", {}), **given.get("env_vars", {})}
+    return {**stock, **given, "env_vars": variables}
 
 
 class _StopOnSignal:

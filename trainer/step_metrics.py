@@ -48,7 +48,7 @@ def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
 
 def _label_metrics(records: Sequence[Record]) -> dict[str, float]:
     """Label rates among the labelled rollouts, and the penalty among those whose gate is open."""
-    labelled = [record for record in records if _is_labelled(record)]
+    labelled = [record for record in records if is_labelled(record)]
     metrics = {"labelled": len(labelled) / len(records)}
     if labelled:
         metrics |= {f"label/{label}": _share(r["labels"][label] for r in labelled) for label in LABELS}
@@ -67,7 +67,7 @@ def _call_metrics(records: Sequence[Record]) -> dict[str, float]:
     metrics = {
         "calls/pattern_rm": float(len(asked_patterns)),
         "calls/pattern_rm_saved": float(len(records) - len(asked_patterns)),
-        "calls/pattern_rm_failed": float(sum(not _is_labelled(r) for r in asked_patterns)),
+        "calls/pattern_rm_failed": float(sum(not is_labelled(r) for r in asked_patterns)),
         "calls/fallback": float(len(asked_fallback)),
         "calls/fallback_saved": float(len(records) - len(asked_fallback)),
         "calls/fallback_failed": float(sum(r["verdict"]["value"] is None for r in asked_fallback)),
@@ -111,10 +111,11 @@ def is_gate_only(group: Sequence[Record]) -> bool:
     """Whether the rewards of this group differ by the gate alone, as far as its labels tell."""
     if not _rewards_differ(group) or _verdicts_differ(group):
         return False
-    return len({record["penalty"] for record in group if _is_labelled(record)}) == 1
+    return len({record["penalty"] for record in group if is_labelled(record)}) == 1
 
 
-def _is_labelled(record: Record) -> bool:
+def is_labelled(record: Record) -> bool:
+    """Whether a label vector came back; a failed call leaves a reason instead."""
     return record["labels"] is not None and "cot" in record["labels"]
 
 

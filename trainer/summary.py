@@ -21,7 +21,7 @@ from rich.table import Table
 
 from reward_workers.records import LABELS, STAGES
 from trainer.run_folder import RunFolder, read_jsonl, write_json
-from trainer.step_metrics import Record
+from trainer.step_metrics import Record, is_labelled
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def heldout_figures(heldout: Sequence[Record], step: int, oracle: LabelFunction 
         "accuracy": rate(sum(r["verdict"]["value"] for r in scored), len(scored)),
         "tokens": float(np.mean([r["n_tokens"] for r in records])),
     }
-    labelled = [r["labels"] for r in records if r["labels"] is not None and "cot" in r["labels"]]
+    labelled = [r["labels"] for r in records if is_labelled(r)]
     if labelled:
         figures["pattern_rm"] = label_rates(labelled)
     if oracle is not None:
