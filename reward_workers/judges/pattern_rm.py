@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from itertools import product
 
 from reward_workers.judges.answer_judge import NO_THINKING
 from reward_workers.judges.client import JudgeClient, JudgeFailure, TokenLogprob
@@ -14,8 +15,8 @@ from reward_workers.judges.settings import JudgeSettings
 from reward_workers.judges.sharing import SharedCalls
 from reward_workers.records import Labels, LabelsUnscored
 
-ANSWER_FORMAT = r"CoT: [01]\nRep: [01]\nCon: [01]\nPR: [01]"
-"""What PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
+ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
+"""The 16 answers that PatternRM may generate; vLLM enforces them, so that no text of a response can lead it elsewhere."""
 
 KEPT_RESULTS = 8192
 """Label vectors remembered in one process."""
@@ -54,7 +55,7 @@ class PatternRM:
         outcome = await self.client.complete(
             render("pattern_rm", question=question, response=response),
             logprobs=True,
-            extra_body={**NO_THINKING, "structured_outputs": {"regex": ANSWER_FORMAT}},
+            extra_body={**NO_THINKING, "structured_outputs": {"choice": ANSWERS}},
         )
         if isinstance(outcome, JudgeFailure):
             return LabelsUnscored(outcome.reason)
@@ -75,8 +76,8 @@ def label_probabilities(
 ) -> tuple[float | None, float | None, float | None, float | None]:
     """P("1") / (P("0") + P("1")) at the token of each decision; None where the server gives none.
 
-    The tokens must spell the text from its start (a token may hold more than the digit, such as `` 1``); a rival
-    that is not among the likeliest tokens counts as impossible.
+    The tokens must spell the text from its start. A token may hold more than the digit (`` 1``, or a whole line); its
+    rival is then the same token with the other digit. One that is not among the likeliest tokens counts as impossible.
     """
     if tokens is None or len(parsed.positions) != 4:
         return None, None, None, None
@@ -92,15 +93,18 @@ def label_probabilities(
     for position in parsed.positions:
         while ends[index] <= position:
             index += 1
-        probabilities.append(_probability_of_one(tokens[index]))
+        begins = ends[index] - len(tokens[index].token)
+        probabilities.append(_probability_of_one(tokens[index], position - begins))
     return probabilities[0], probabilities[1], probabilities[2], probabilities[3]
 
 
-def _probability_of_one(token: TokenLogprob) -> float | None:
+def _probability_of_one(token: TokenLogprob, at: int) -> float | None:
+    """``at`` is where the digit stands in the token; blanks around a rival do not matter."""
+    decided = {(token.token[:at] + digit + token.token[at + 1 :]).strip(): digit for digit in "01"}
     mass = {"0": 0.0, "1": 0.0}
     for rival, logprob in {**dict(token.top), token.token: token.logprob}.items():
-        digit = rival.strip()
-        if digit in mass:
+        digit = decided.get(rival.strip())
+        if digit is not None:
             mass[digit] += math.exp(logprob)
     total = mass["0"] + mass["1"]
     return mass["1"] / total if total > 0.0 else None

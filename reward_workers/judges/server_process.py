@@ -55,6 +55,7 @@ class ServerProcess:
         log_path: file that receives the output of all incarnations.
         ready_timeout_s: how long each incarnation may take until ``/health`` answers.
         max_restarts: incarnations after the first one.
+        nice: niceness of the server and its children, added to this process's own.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class ServerProcess:
         log_path: Path,
         ready_timeout_s: float,
         max_restarts: int,
+        nice: int = 0,
     ) -> None:
         self._reserved = _reserve_port(host)
         self.port: int = self._reserved.getsockname()[1]
@@ -75,11 +77,13 @@ class ServerProcess:
         self._log_path = log_path
         self._ready_timeout_s = ready_timeout_s
         self._max_restarts = max_restarts
+        self._nice = nice
         self._status = ServerStatus("starting", 0)
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self._past = ServerCounts()  # incarnations that are gone, as last polled
         self._current = ServerCounts()
+        self._counting = threading.Lock()
         self._keeper = threading.Thread(target=self._keep, name=f"keeper of {log_path.stem}", daemon=True)
         self._keeper.start()
 
@@ -94,10 +98,10 @@ class ServerProcess:
         return self._status
 
     def counts(self) -> ServerCounts:
-        """Requests and tokens of all incarnations, asked for now where the server answers."""
-        if self._status.state == "ready":
-            self._poll_counts()
-        return self._past + self._current
+        """Requests and tokens of all incarnations; asked for now, where the server answers."""
+        with self._counting:
+            self._poll_counts()  # in every state: a server may answer calls before the keeper has seen that it is ready
+            return self._past + self._current
 
     def stop(self) -> ServerCounts:
         """Terminate the server and its children, and return the final counts."""
@@ -117,7 +121,8 @@ class ServerProcess:
             if failure is None:
                 self._become(ServerStatus("stopped", restarts))
                 return
-            self._past, self._current = self._past + self._current, ServerCounts()
+            with self._counting:
+                self._past, self._current = self._past + self._current, ServerCounts()
             with self._log_path.open("a") as log:
                 log.write(f"\n--- incarnation {restarts} ended: {failure}\n")
             # A server that never came up will not come up next time either: its configuration is wrong.
@@ -144,7 +149,9 @@ class ServerProcess:
                     return f"the server exited with code {process.returncode}"
                 if time.monotonic() - polled < _METRICS_EVERY_S:
                     continue
-                if self._poll_counts():
+                with self._counting:
+                    answers = self._poll_counts()
+                if answers:
                     answered = time.monotonic()
                 elif time.monotonic() - answered > _HUNG_AFTER_S:
                     return f"the server has not answered for {_HUNG_AFTER_S:g} s"
@@ -164,8 +171,12 @@ class ServerProcess:
                 stderr=subprocess.STDOUT,
                 env=self._env,
                 start_new_session=True,  # a process group of its own, so that the engine processes go with it
-                preexec_fn=_die_with_parent,
+                preexec_fn=self._prepare_child,
             )
+
+    def _prepare_child(self) -> None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        os.nice(self._nice)
 
     def _become(self, status: ServerStatus) -> None:
         with self._changed:
@@ -212,10 +223,6 @@ def _reserve_port(host: str) -> socket.socket:
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind((host, 0))
     return reserved
-
-
-def _die_with_parent() -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _get(url: str) -> str | None:

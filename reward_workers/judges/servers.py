@@ -46,6 +46,7 @@ class JudgeServer:
             log_path=Path(log_path),
             ready_timeout_s=serve.ready_timeout_s,
             max_restarts=serve.max_restarts,
+            nice=serve.nice,
         )
 
     def base_url(self) -> str:

@@ -5,6 +5,7 @@ Every key must be present: a default that no configuration file shows would be a
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
@@ -29,6 +30,7 @@ class ServeSettings:
         max_model_len: longest prompt plus answer, in tokens.
         ready_timeout_s: how long a server may take until it answers, in seconds.
         max_restarts: how often one replica may be started again after it died.
+        nice: how far the servers' processes stand back for others on the same cores, 0..19 as of nice(2).
         args: further ``vllm serve`` arguments, as given on a command line.
         env: environment variables of the server process.
     """
@@ -41,6 +43,7 @@ class ServeSettings:
     max_model_len: int
     ready_timeout_s: float
     max_restarts: int
+    nice: int
     args: tuple[str, ...]
     env: Mapping[str, str]
 
@@ -66,6 +69,7 @@ class ServeSettings:
             max_model_len=int(_number(config, "max_model_len", where, low=1, whole=True)),
             ready_timeout_s=_number(config, "ready_timeout_s", where, low=1),
             max_restarts=int(_number(config, "max_restarts", where, low=0, whole=True)),
+            nice=int(_number(config, "nice", where, low=0, whole=True, high=19)),
             args=tuple(str(argument) for argument in _sequence(config["args"], f"{where}.args")),
             env=MappingProxyType({str(key): str(value) for key, value in (config["env"] or {}).items()}),
         )
@@ -169,13 +173,17 @@ def _check_keys(config: Mapping[str, Any], cls: type, where: str, beside: Set[st
         raise ValueError(f"{where} lacks key(s) {', '.join(missing)}: set them")
 
 
-def _number(config: Mapping[str, Any], key: str, where: str, low: float, whole: bool = False) -> float:
+def _number(
+    config: Mapping[str, Any], key: str, where: str, low: float, whole: bool = False, high: float = math.inf
+) -> float:
     value = config[key]
     kind = "a whole number" if whole else "a number"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or (whole and value != int(value)):
         raise ValueError(f"{where}.{key}={value!r} is not {kind}: set {kind} of at least {low}")
     if not value >= low:
         raise ValueError(f"{where}.{key}={value!r} is too small: set {kind} of at least {low}")
+    if value > high:
+        raise ValueError(f"{where}.{key}={value!r} is too large: set {kind} of at most {high}")
     return float(value)
 
 

@@ -145,8 +145,29 @@ def test_labels_with_their_probabilities(fake_server: Any, settings: MakeSetting
             assert isinstance(lenient, Labels) and lenient.con
             request = server.requests[0]
             assert request["logprobs"] is True and request["temperature"] == 0.0
-            assert request["structured_outputs"]["regex"].count("[01]") == 4
+            allowed = request["structured_outputs"]["choice"]
+            assert len(set(allowed)) == 16 and LABELS in allowed
             assert "image" not in str(request["messages"])
+
+    asyncio.run(scenario())
+
+
+def test_probabilities_of_tokens_that_hold_a_whole_line(
+    fake_server: Any, settings: MakeSettings, make_completion: Any
+) -> None:
+    """A rival is the same line with the other digit; another line (``PR: 1`` at the place of ``CoT``) is none."""
+    lines = [
+        token("CoT: 1", 0.9, "CoT: 0"),
+        token("\nRep: 0", 0.8, "\nRep: 1"),
+        token("\nCon: 0", 0.6, "\nPR: 1"),
+        token("\nPR: 1", 0.7, "\nPR: 0"),
+    ]
+
+    async def scenario() -> None:
+        async with fake_server(make_completion(LABELS, logprobs={"content": lines})) as server:
+            labels = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
+            assert isinstance(labels, Labels)
+            assert [labels.p_cot, labels.p_rep, labels.p_con, labels.p_pr] == pytest.approx([0.9, 0.2, 0.0, 0.7])
 
     asyncio.run(scenario())
 

@@ -127,6 +127,39 @@ def test_a_dead_server_comes_back_on_its_port_and_keeps_its_counts(
     assert server.counts().requests == 3
 
 
+def test_calls_count_that_were_answered_before_the_keeper_looked(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_process, "_POLL_S", 10.0)
+    server = start()
+
+    def asked() -> bool:
+        try:
+            return bool(get(server, "/ask"))
+        except OSError:
+            return False
+
+    assert eventually(asked, within_s=8.0)
+    assert server.status.state == "starting"
+    assert server.counts().requests == 1
+
+
+def test_niceness_reaches_the_server_and_its_children(tmp_path: Path) -> None:
+    show = "import os, subprocess, sys; print(os.nice(0), flush=True); subprocess.run(['nice']); sys.exit(3)"
+    server = ServerProcess(
+        [sys.executable, "-c", show],
+        env={},
+        host="127.0.0.1",
+        log_path=tmp_path / "judge-0.log",
+        ready_timeout_s=20.0,
+        max_restarts=0,
+        nice=3,
+    )
+    assert server.wait_ready(20).state == "failed"
+    own = os.nice(0)
+    assert f"\n{own + 3}\n{own + 3}\n" in (tmp_path / "judge-0.log").read_text()
+
+
 def test_restarts_are_bounded(start: Start) -> None:
     server = start(max_restarts=0)
     assert server.wait_ready(20).state == "ready"

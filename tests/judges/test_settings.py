@@ -18,6 +18,7 @@ SERVE = {
     "max_model_len": 512,
     "ready_timeout_s": 60,
     "max_restarts": 3,
+    "nice": 0,
     "args": ["--enforce-eager"],
     "env": {"A": 1},
 }
