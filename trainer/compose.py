@@ -155,6 +155,8 @@ def explain(error: Exception) -> str:
             where = full_key.rpartition(".")[0]
             if not where:
                 return f"{full_key}: no such key or group{nearest(leaf, {*siblings, *config_groups()})}"
+            if where.endswith((".env", ".env_vars")):
+                return f"{full_key}: not set so far; to add an environment variable write +{full_key}=..."
             return f"{full_key}: no such key in {where}{nearest(leaf, siblings)}"
         return f"{full_key}: {first_line(cause)}"
     text = str(error)

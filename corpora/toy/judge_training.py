@@ -14,7 +14,14 @@ from corpora.toy.answer_pairs import draw_pair
 from corpora.toy.fast import MAX_TOKENS, FastModel, pad
 from corpora.toy.optimize import Budget, optimize
 from corpora.toy.oracle import label_response
-from corpora.toy.protocol import equivalence_prompt, judge_turn, pattern_answer, pattern_prompt, verdict_answer
+from corpora.toy.protocol import (
+    equivalence_prompt,
+    judge_turn,
+    label_tokens,
+    pattern_answer,
+    pattern_prompt,
+    verdict_answer,
+)
 from corpora.toy.questions import draw_question
 from corpora.toy.responses import ResponseMix, write_response
 from corpora.toy.tokenizer import token_ids
@@ -132,9 +139,9 @@ def train_judge(
 
 
 def _varying_tokens(tokenizer: Any) -> torch.Tensor:
-    """Which tokens carry a decision (label digits, verdict words), bool (V,); the rest of a reply is fixed form."""
+    """Which tokens carry a decision (labels, verdict words), bool (V,); the rest of a reply is fixed form."""
     varies = torch.zeros(len(tokenizer), dtype=torch.bool)
-    for text in (" 0", " 1", verdict_answer(True), verdict_answer(False)):
+    for text in (*label_tokens(), verdict_answer(True), verdict_answer(False)):
         varies[token_ids(tokenizer, text)[0]] = True
     return varies
 

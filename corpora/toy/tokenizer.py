@@ -1,4 +1,4 @@
-"""The byte-level BPE tokenizer that the three tiny models share.
+"""The byte-level BPE tokenizer that the three tiny models share; PatternRM's has its eight decisions as tokens too.
 
 ``<think>`` and ``</think>`` are single tokens but not special ones: decoding with ``skip_special_tokens=True`` must
 leave them in the text, or the channel splitter would not see them.
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from corpora.toy.answer_pairs import draw_pair
-from corpora.toy.protocol import equivalence_prompt, pattern_answer, pattern_prompt, verdict_answer
+from corpora.toy.protocol import equivalence_prompt, label_tokens, pattern_answer, pattern_prompt, verdict_answer
 from corpora.toy.questions import draw_question
 from corpora.toy.responses import ResponseMix, narration, write_response
 from corpora.toy.streams import stream
@@ -93,6 +93,15 @@ def build_tokenizer(seed: int = 0, n_questions: int = 4000, chat_template: str =
         model_max_length=4096,
     )
     tokenizer.chat_template = chat_template
+    return tokenizer
+
+
+def build_pattern_rm_tokenizer(seed: int = 0) -> Any:
+    """The shared tokenizer plus one token a decision, so that a whole answer of PatternRM is four tokens."""
+    from tokenizers import AddedToken
+
+    tokenizer = build_tokenizer(seed, chat_template=JUDGE_TEMPLATE)
+    tokenizer.add_tokens([AddedToken(text, normalized=False, special=False) for text in label_tokens()])
     return tokenizer
 
 

@@ -45,7 +45,7 @@ from corpora.toy.models import build_judge, build_policy, build_processor
 from corpora.toy.optimize import Budget
 from corpora.toy.stages import run_stage
 from corpora.toy.streams import stream
-from corpora.toy.tokenizer import JUDGE_TEMPLATE, POLICY_TEMPLATE, build_tokenizer
+from corpora.toy.tokenizer import JUDGE_TEMPLATE, POLICY_TEMPLATE, build_pattern_rm_tokenizer, build_tokenizer
 from corpora.toy.warm_start import STAGES, trainee
 
 FAST_FACTOR = 0.02
@@ -117,7 +117,7 @@ def drifted(
     return copied, rollouts
 
 
-def train_pattern_rm(run: Run, tokenizer: Any) -> tuple[FastModel, dict[str, FastModel]]:
+def train_pattern_rm(run: Run, policy_tokenizer: Any, tokenizer: Any) -> tuple[FastModel, dict[str, FastModel]]:
     """PatternRM, first on written responses, then on rollouts of the warm start and of drifted policies too.
 
     Returns PatternRM and the policies that it should be measured on.
@@ -127,14 +127,14 @@ def train_pattern_rm(run: Run, tokenizer: Any) -> tuple[FastModel, dict[str, Fas
     for name, budget, mix in (("claims", CLAIMS_BUDGET, CLAIMS_MIX), ("written", WRITTEN_BUDGET, PATTERN_MIX)):
         train = partial(train_judge, f"pattern_rm {name}", fast, tokenizer, draw=partial(written_lesson, mix))
         run.stage(f"pattern_rm:{name}", fast.model, budget, train)
-    warm = train_policy(run, tokenizer)
+    warm = train_policy(run, policy_tokenizer)
     policies = {"warm_start": warm}
     questions = fresh_questions(run.count(WARM_START_QUESTIONS), run.seed + 1)
-    sampled = roll_out(warm, tokenizer, questions, run.seed, n=ROLLOUTS_PER_QUESTION)
+    sampled = roll_out(warm, policy_tokenizer, questions, run.seed, n=ROLLOUTS_PER_QUESTION)
     rollouts = [(one.question.text, one.visible) for one in sampled]
     for settings in DRIFTS:
         name = "after_pattern_rl" if settings.penalty else "after_base_rl"
-        policies[name], seen = drifted(run, warm, tokenizer, settings)
+        policies[name], seen = drifted(run, warm, policy_tokenizer, settings)
         rollouts += seen
     train = partial(train_judge, "pattern_rm rollouts", fast, tokenizer, draw=mixed_lessons(rollouts))
     run.stage("pattern_rm:rollouts", fast.model, ROLLOUT_BUDGET, train)
@@ -168,14 +168,15 @@ def make_policy(run: Run, tokenizer: Any) -> dict[str, dict[str, float]]:
 
 def make_pattern_rm(run: Run, tokenizer: Any) -> dict[str, dict[str, float]]:
     """Train, save and measure PatternRM on fresh rollouts of each policy, with the drifted policies' own figures."""
-    fast, policies = train_pattern_rm(run, tokenizer)
-    _save_judge(fast, run.out / "pattern_rm", run.seed)
+    own = build_pattern_rm_tokenizer(run.seed)
+    fast, policies = train_pattern_rm(run, tokenizer, own)
+    _save_judge(fast, own, run.out / "pattern_rm")
     figures = {}
     questions = fresh_questions(run.count(FIGURE_QUESTIONS), run.seed + 3)
     for name, policy in policies.items():
         rollouts = roll_out(policy, tokenizer, questions, run.seed)
         texts = [(one.question.text, one.visible) for one in rollouts]
-        figures[f"labels on rollouts, {name}"] = pattern_rm_figures(fast, tokenizer, texts)
+        figures[f"labels on rollouts, {name}"] = pattern_rm_figures(fast, own, texts)
         if name != "warm_start":
             figures[f"policy by oracle, {name}"] = policy_figures(rollouts)
     return figures
@@ -184,15 +185,15 @@ def make_pattern_rm(run: Run, tokenizer: Any) -> dict[str, dict[str, float]]:
 def make_answer_judge(run: Run, tokenizer: Any) -> dict[str, dict[str, float]]:
     """Train, save and measure the answer judge."""
     fast = train_answer_judge(run, tokenizer)
-    _save_judge(fast, run.out / "answer_judge", run.seed)
+    _save_judge(fast, build_tokenizer(run.seed, chat_template=JUDGE_TEMPLATE), run.out / "answer_judge")
     return {
         "fresh pairs": answer_judge_figures(fast, tokenizer, fresh_pairs(run.count(4 * FIGURE_QUESTIONS), run.seed + 2))
     }
 
 
-def _save_judge(fast: FastModel, folder: Path, seed: int) -> None:
+def _save_judge(fast: FastModel, tokenizer: Any, folder: Path) -> None:
     fast.model.save_pretrained(folder)
-    build_tokenizer(seed, chat_template=JUDGE_TEMPLATE).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 MAKERS: dict[str, Callable[[Run, Any], dict[str, dict[str, float]]]] = {

@@ -16,7 +16,7 @@ from reward_workers.judges.sharing import SharedCalls
 from reward_workers.records import Labels, LabelsUnscored
 
 ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
-"""The 16 answers that PatternRM may generate; vLLM enforces them, so that no text of a response can lead it elsewhere."""
+"""All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
 
 KEPT_RESULTS = 8192
 """Label vectors remembered in one process."""

@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
         (["experiment=pattern_rl_qwen3_vl_4b", "cluster.nodes=1"], ("16 GPUs asked", "8 given")),
         (["data.train_batch_size=24"], ("data.train_batch_size=24",)),
         (["--multirun", "seed=1,2"], ("--multirun",)),
+        (["judges.fallback.serve.env.HF_HOME=x"], ("write +judges.fallback.serve.env.HF_HOME=",)),
     ],
 )
 def test_wrong_input_is_exit_code_2_and_one_line_each(

@@ -52,12 +52,18 @@ def test_policy_files_are_what_the_trainer_needs(policy: tuple[Any, Any]) -> Non
     assert sum(f.stat().st_size for f in ASSETS.rglob("*")) < 20e6
 
 
-def test_three_models_share_one_vocabulary(policy: tuple[Any, Any]) -> None:
+def test_three_models_share_one_vocabulary_and_pattern_rm_has_its_decisions_as_tokens(policy: tuple[Any, Any]) -> None:
+    from corpora.toy.tokenizer import token_ids
+
     vocabulary = policy[1].tokenizer.get_vocab()
-    for name in ("pattern_rm", "answer_judge"):
-        model, tokenizer = judge(name)
-        assert tokenizer.get_vocab() == vocabulary
-        assert model.config.vocab_size == len(vocabulary)
+    model, tokenizer = judge("answer_judge")
+    assert tokenizer.get_vocab() == vocabulary
+    assert model.config.vocab_size == len(vocabulary)
+    model, tokenizer = judge("pattern_rm")
+    assert vocabulary.items() <= tokenizer.get_vocab().items()
+    assert model.config.vocab_size == len(tokenizer) == len(vocabulary) + 8
+    ids = token_ids(tokenizer, "CoT: 1\nRep: 0\nCon: 1\nPR: 0")
+    assert [tokenizer.decode([token]) for token in ids] == ["CoT: 1", "\nRep: 0", "\nCon: 1", "\nPR: 0"]
 
 
 def test_policy_generates_through_transformers_what_the_sampler_gives(policy: tuple[Any, Any]) -> None:
@@ -113,7 +119,7 @@ def test_pattern_rm_reaches_its_card(policy: tuple[Any, Any]) -> None:
     texts = [(rollout.question.text, rollout.visible) for rollout in rollouts]
     reached = pattern_rm_figures(FastModel(model), tokenizer, texts)
     stated = card("pattern_rm")["labels on rollouts, warm_start"]
-    floors = {"f1_cot": 0.95, "f1_rep": 0.9, "f1_con": 0.8, "f1_pr": 0.95}
+    floors = {"f1_cot": 0.95, "f1_rep": 0.95, "f1_con": 0.8, "f1_pr": 0.95}
     for name, floor in floors.items():
         assert stated[name] >= floor, name
         assert reached[name] >= floor - 0.08, name
