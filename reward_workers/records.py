@@ -37,6 +37,19 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class SymbolicLosses:
+    """Child processes of the symbolic stage that were lost over some time.
+
+    Attributes:
+        killed: at the deadline of their question.
+        died: by themselves, for example at their memory limit.
+    """
+
+    killed: int = 0
+    died: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Labels:
     """The four pattern labels of one visible response.
 
@@ -84,6 +97,11 @@ class RewardRecord:
         step: global step of training; the step of the weights in validation.
         group: index of the prompt in the data set (one GRPO group a step).
         rollout: index of the rollout in its group, 0..n-1.
+        verdict: the verdict that the reward uses.
+        verifier: what the verifier said by itself; differs from `verdict` where the fallback judge was asked.
+        losses: symbolic children that the reward worker lost since its record before this one, whichever rollout they
+            worked for: only sums over records mean something.
+        anls: similarity to the reference in 0..1 for answer type ``doc_text``, None for the others (policy 12).
         z: the gate of the pattern penalty, 0 or 1.
         penalty: what the labels cost before gate and clip, 0..cap; 0.0 without labels.
         reward: clip(s_ver + s_pat, 0, 1); None when the rollout could not be scored.
@@ -96,6 +114,9 @@ class RewardRecord:
     group: int
     rollout: int
     verdict: Verdict
+    verifier: Verdict
+    losses: SymbolicLosses
+    anls: float | None
     z: int
     labels: Labels | LabelsUnscored | None
     penalty: float

@@ -15,7 +15,8 @@ from typing import Any, Literal, Protocol
 
 from reward_workers.gate import Gate
 from reward_workers.mix import Mix
-from reward_workers.records import Labels, LabelsUnscored, RewardRecord, Verdict
+from reward_workers.records import Labels, LabelsUnscored, RewardRecord, SymbolicLosses, Verdict
+from reward_workers.verifier.anls import document_anls
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +26,10 @@ RETRY_PAUSE_S = 5.0
 
 class VerifierLike(Protocol):
     async def verify(
-        self, visible: str, reference: str, answer_type: str | None = None, options: list[str] | None = None
+        self, response: str, reference: str, answer_type: str | None = None, options: list[str] | None = None
     ) -> Verdict: ...
+
+    def take_losses(self) -> SymbolicLosses: ...
 
 
 class AnswerJudgeLike(Protocol):
@@ -84,7 +87,8 @@ class RolloutScorer:
     max_wait_s: float = 120.0
 
     async def score(self, rollout: Rollout) -> RewardRecord:
-        verdict = await self._verdict(rollout)
+        verifier = await self.verifier.verify(rollout.visible, rollout.reference, rollout.answer_type, rollout.options)
+        verdict = await self._judged(rollout, verifier)
         gate_open = self.gate.is_open(step=rollout.step, prompt_index=rollout.prompt_index, rollout=rollout.rollout)
         labels = await self._labels(rollout, verdict, gate_open)
         vector = labels.as_dict() if isinstance(labels, Labels) else None
@@ -98,6 +102,9 @@ class RolloutScorer:
             group=rollout.prompt_index,
             rollout=rollout.rollout,
             verdict=verdict,
+            verifier=verifier,
+            losses=self.verifier.take_losses(),
+            anls=_anls(rollout, verifier),
             z=int(gate_open),
             labels=labels,
             penalty=self.mix.penalty(vector),
@@ -106,19 +113,18 @@ class RolloutScorer:
             truncated=rollout.truncated,
         )
 
-    async def _verdict(self, rollout: Rollout) -> Verdict:
-        """The rules first; what they leave unresolved goes to the fallback judge (R49)."""
+    async def _judged(self, rollout: Rollout, verifier: Verdict) -> Verdict:
+        """What the verifier leaves unresolved goes to the fallback judge (R49); latency is the wait for the judge."""
+        extracted = verifier.extracted
+        if verifier.value is not None or extracted is None:
+            return verifier
         started = time.monotonic()
-        verdict = await self.verifier.verify(rollout.visible, rollout.reference, rollout.answer_type, rollout.options)
-        if verdict.value is None and verdict.extracted is not None:
-            extracted = verdict.extracted
-            verdict = await self._wait_for(
-                lambda: self.answer_judge.judge(rollout.question, rollout.reference, extracted),
-                unreachable=lambda outcome: outcome.value is None and is_unreachable(outcome.reason),
-                judge="fallback",
-            )
-            verdict = replace(verdict, extracted=extracted)
-        return replace(verdict, latency_s=time.monotonic() - started)
+        verdict = await self._wait_for(
+            lambda: self.answer_judge.judge(rollout.question, rollout.reference, extracted),
+            unreachable=lambda outcome: outcome.value is None and is_unreachable(outcome.reason),
+            judge="fallback",
+        )
+        return replace(verdict, extracted=extracted, latency_s=time.monotonic() - started)
 
     async def _labels(self, rollout: Rollout, verdict: Verdict, gate_open: bool) -> Labels | LabelsUnscored | None:
         if self.pattern_rm is None or not rollout.visible:
@@ -150,6 +156,10 @@ class RolloutScorer:
                 deadline - time.monotonic(),
             )
             await asyncio.sleep(RETRY_PAUSE_S)
+
+
+def _anls(rollout: Rollout, verifier: Verdict) -> float | None:
+    return document_anls(verifier.extracted, rollout.reference) if rollout.answer_type == "doc_text" else None
 
 
 def is_unreachable(reason: str) -> bool:

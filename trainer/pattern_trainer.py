@@ -21,7 +21,7 @@ from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls
 
 from trainer.progress import Progress
 from trainer.run_folder import RunFolder, append_jsonl
-from trainer.step_metrics import Record, reward_metrics
+from trainer.step_metrics import Record, reward_metrics, timeout_alarm
 from trainer.tracking import Trackers
 from trainer.watchdog import Watchdog
 
@@ -133,7 +133,7 @@ class PatternTrainerMixin(PPOTrainer):
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
         records = [record for _, record in sorted(_read_records(batch).items(), key=_by_group)]
         self._keep(records, "train")
-        components = reward_metrics(records)
+        components = self._components(records)
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
         if every and global_steps % every == 0:
@@ -151,9 +151,17 @@ class PatternTrainerMixin(PPOTrainer):
         """Held-out metrics from the records (verl's own would average over the JSON strings)."""
         records = [json.loads(text) for text in reward_extra_infos_dict["record"]]
         self._keep(sorted(records, key=lambda r: (r["group"], r["rollout"])), "heldout")
-        components = reward_metrics(records)
+        components = self._components(records)
         self._progress.heldout(self.global_steps, components)
         return {f"heldout/{name}": value for name, value in components.items()}
+
+    def _components(self, records: Sequence[Record]) -> dict[str, float]:
+        components = reward_metrics(records)
+        alarm = timeout_alarm(components, self.config.reward_mix.verifier.symbolic_timeout_s)
+        if alarm is not None:
+            self._progress.say(alarm)
+            logger.warning(alarm)
+        return components
 
     def _keep(self, records: Sequence[Record], split: str) -> None:
         append_jsonl(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from reward_workers.records import LABELS, STAGES
 
 Record = dict[str, Any]
 """One rollout as it stands in the JSONL: `reward_workers.records.RewardRecord.as_dict()` and its texts."""
+
+TIMEOUT_ALARM = 0.005
+"""Share of rollouts whose verdict the symbolic deadline cost, above which a step says so."""
 
 
 def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
@@ -39,11 +42,54 @@ def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
     rewards = [record["reward"] for record in records if record["reward"] is not None]
     if rewards:
         metrics |= {"reward/mean": float(np.mean(rewards)), "reward/std": float(np.std(rewards))}
+    metrics |= _verifier_metrics(records)
     metrics |= _label_metrics(records)
     metrics |= _call_metrics(records)
     metrics |= _group_metrics(records)
     metrics["rollouts"] = float(n)
     return metrics
+
+
+def _verifier_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """What the verifier did before any judge was asked, and how long each stage took.
+
+    The latency of a rule stage is the verifier's whole time for a rollout that ended in that stage, so that the stages
+    before it count too; the latency of the judge is its own.
+    """
+    said = [record["verifier"] for record in records]
+    losses = verifier_losses(records)
+    metrics = {
+        "verifier/unresolved": _share(verdict["value"] is None for verdict in said),
+        "verifier/symbolic": _share(verdict["stage"] == "symbolic" for verdict in said),
+        "verifier/symbolic_timeouts": _share(verdict["reason"] == "symbolic_timeout" for verdict in said),
+        "verifier/guard_blocked": _share(verdict["reason"].startswith("guard_") for verdict in said),
+        "verifier/children_killed": float(losses["killed"]),
+        "verifier/children_died": float(losses["died"]),
+    }
+    for stage in STAGES[:-1]:
+        metrics |= _latency(stage, [verdict["latency_s"] for verdict in said if verdict["stage"] == stage])
+    similarities = [record["anls"] for record in records if record["anls"] is not None]
+    if similarities:
+        metrics["anls/doc_text"] = float(np.mean(similarities))
+    return metrics
+
+
+def verifier_losses(records: Iterable[Record]) -> dict[str, int]:
+    """Symbolic children that the reward workers lost while they scored these records."""
+    losses = [record["losses"] for record in records]
+    return {kind: sum(loss[kind] for loss in losses) for kind in ("killed", "died")}
+
+
+def timeout_alarm(metrics: Mapping[str, float], timeout_s: float) -> str | None:
+    """The line that a step prints when the symbolic deadline cost too many verdicts; None otherwise."""
+    share = metrics["verifier/symbolic_timeouts"]
+    if share <= TIMEOUT_ALARM:
+        return None
+    return (
+        f"ALARM: the symbolic stage timed out for {share:.1%} of {metrics['rollouts']:.0f} rollouts (above "
+        f"{TIMEOUT_ALARM:.1%}); each went to the fallback judge. Look at the records with verifier.reason="
+        f"symbolic_timeout; when they are honest answers, raise reward_mix.verifier.symbolic_timeout_s={timeout_s:g}"
+    )
 
 
 def _label_metrics(records: Sequence[Record]) -> dict[str, float]:
@@ -73,15 +119,15 @@ def _call_metrics(records: Sequence[Record]) -> dict[str, float]:
         "calls/fallback_failed": float(sum(r["verdict"]["value"] is None for r in asked_fallback)),
     }
     metrics |= _latency("pattern_rm", [r["labels"]["latency_s"] for r in asked_patterns])
-    metrics |= _latency("fallback", [r["verdict"]["latency_s"] for r in asked_fallback])
+    metrics |= _latency("judge", [r["verdict"]["latency_s"] for r in asked_fallback])
     return metrics
 
 
-def _latency(judge: str, seconds: list[float]) -> dict[str, float]:
+def _latency(name: str, seconds: list[float]) -> dict[str, float]:
     if not seconds:
         return {}
     p50, p95 = np.percentile(seconds, [50, 95])
-    return {f"latency_s/{judge}/p50": float(p50), f"latency_s/{judge}/p95": float(p95)}
+    return {f"latency_s/{name}/p50": float(p50), f"latency_s/{name}/p95": float(p95)}
 
 
 def _group_metrics(records: Sequence[Record]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from reward_workers.records import LABELS, STAGES
 from trainer.run_folder import RunFolder, read_jsonl, write_json
-from trainer.step_metrics import Record, is_labelled
+from trainer.step_metrics import Record, is_labelled, verifier_losses
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
         "starts": len((folder.read_state() or {"starts": []})["starts"]),
         "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r["step"] for r in heldout})],
         "stages": stage_shares(train),
+        "verifier": verifier_counts(train),
         "calls": call_counts(train, heldout),
         "servers": server_counts(folder),
         "seconds_per_step": phase_seconds(steps),
@@ -116,6 +117,13 @@ def stage_shares(records: Sequence[Record]) -> dict[str, float]:
     return {stage: decided[stage] / len(records) for stage in (*STAGES, "unscored")}
 
 
+def verifier_counts(records: Sequence[Record]) -> dict[str, Any]:
+    """Rollouts that the verifier left unresolved, by reason, the most frequent first; and the children that it lost."""
+    said = [record["verifier"] for record in records]
+    reasons = Counter(verdict["reason"] for verdict in said if verdict["value"] is None)
+    return {"unresolved": dict(reasons.most_common()), "children_lost": verifier_losses(records)}
+
+
 def call_counts(train: Sequence[Record], heldout: Sequence[Record]) -> dict[str, dict[str, int]]:
     """Judge calls of the training rollouts, made and saved by reason, and those of the validation passes."""
     labelled = sum(r["labels"] is not None for r in train)
@@ -162,6 +170,13 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
         console.print(_heldout_table(summary["heldout"][0], summary["heldout"][-1]))
     stages = "  ".join(f"{stage} {share:.1%}" for stage, share in summary["stages"].items())
     console.print(f"verifier stage that decided: {stages}")
+    lost = summary["verifier"]["children_lost"]
+    if any(lost.values()):
+        timeouts = summary["verifier"]["unresolved"].get("symbolic_timeout", 0)
+        console.print(
+            f"symbolic stage: {timeouts:,} rollouts timed out; {lost['killed']:,} children killed, "
+            f"{lost['died']:,} died by themselves"
+        )
     pattern, fallback = summary["calls"]["pattern_rm"], summary["calls"]["fallback"]
     console.print(
         f"fallback judge: asked for {fallback['asked']:,} of {fallback['rollouts']:,} training rollouts, "

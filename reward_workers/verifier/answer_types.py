@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from reward_workers.verifier.clock import parse_date
+
 ANSWER_TYPES = (
     "integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "expression", "equation", "list", "set",
     "ordered_list", "tuple", "interval", "matrix", "choice", "multi_choice", "text", "yesno", "time", "date", "ratio",
@@ -19,7 +21,8 @@ _CHOICE = re.compile(r"\(?[A-J]\)?\.?")
 _YES_NO = re.compile(r"(?:yes|no|true|false|是|否|对|错)[.。]?", re.IGNORECASE)
 _CLOCK = re.compile(r"\d{1,2}\s*:\s*\d{2}(?::\d{2})?\s*(?:[ap]\.?\s?m\.?)?", re.IGNORECASE)
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?:\s*:\s*\d+(?:\.\d+)?)+")
-_DATE = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d{1,2}")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
+_GROUPS_OF_DIGITS = re.compile(r"\+?\d+(?:-\d+){2,}")
 
 
 def check_answer_type(answer_type: str | None) -> str:
@@ -38,7 +41,10 @@ def check_answer_type(answer_type: str | None) -> str:
 
 
 def infer(reference: str) -> str:
-    """Type of a canonical reference when its row names none; '' when the form decides (numbers, lists, ...)."""
+    """Type of a canonical reference when its row names none; '' when the form decides (numbers, lists, ...).
+
+    ``555-010-2233`` is a number to read out and no difference.
+    """
     if _CHOICE.fullmatch(reference):
         return "choice"
     if _YES_NO.fullmatch(reference):
@@ -47,4 +53,6 @@ def infer(reference: str) -> str:
         return "time"
     if _RATIO.fullmatch(reference):
         return "ratio"
-    return "date" if _DATE.fullmatch(reference) else ""
+    if _DATE.fullmatch(reference) or parse_date(reference) is not None:
+        return "date"
+    return "doc_text" if _GROUPS_OF_DIGITS.fullmatch(reference) else ""

@@ -23,6 +23,13 @@ class ChildLost(RuntimeError):
         self.reason = reason
 
 
+def child_environment() -> dict[str, str]:
+    """Environment in which a child finds this package wherever it is started, and uses one thread."""
+    path = os.environ.get("PYTHONPATH")
+    package_path = f"{_PACKAGE_ROOT}{os.pathsep}{path}" if path else str(_PACKAGE_ROOT)
+    return {**os.environ, "PYTHONPATH": package_path, "OMP_NUM_THREADS": "1"}
+
+
 class SymbolicChild:
     """A running child. Used by one thread at a time.
 
@@ -31,17 +38,11 @@ class SymbolicChild:
     """
 
     def __init__(self, memory_bytes: int) -> None:
-        path = os.environ.get("PYTHONPATH")
-        environment = {
-            **os.environ,
-            "PYTHONPATH": f"{_PACKAGE_ROOT}{os.pathsep}{path}" if path else str(_PACKAGE_ROOT),
-            "OMP_NUM_THREADS": "1",
-        }
         self._process = subprocess.Popen(
             [sys.executable, "-m", "reward_workers.verifier.symbolic_worker", str(memory_bytes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env=child_environment(),
         )
         self._ready = False
         self.n_questions = 0

@@ -9,16 +9,18 @@ from reward_workers.verifier.normalize import canonical, tight
 from reward_workers.verifier.outcome import Outcome
 
 _PREFIX = re.compile(
-    r"\A(?:the\s+)?(?:correct\s+)?(?:final\s+)?(?:answer|option|choice|选项|答案|选)(?:\s+is|是|为)?\s*:?\s*",
+    r"\A(?:the\s+)?(?:correct\s+)?(?:final\s+)?(?:answers?|options?|choices?|故?选项|答案|故?选择?)(?:\s+(?:is|are)|是|为)?\s*:?\s*",
     re.IGNORECASE,
 )
-_SUFFIX = re.compile(r"\s*选项\Z")
-_LETTER = re.compile(r"[(\[]?\s*([A-Za-z])\s*[)\].:]?")
+_SUFFIX = re.compile(r"\s*(?:选项|项)\Z")
+_LETTER = re.compile(r"[(\[【「]?\s*([A-Za-z])\s*[)\]】」.:]?")
 _LETTER_AND_TEXT = re.compile(
-    r"(?:[(\[]\s*([A-Za-z])\s*[)\]]\s*[.:,-]?|([A-Za-z])\s*[).:,\]]|([A-Z])\s+-)\s*(.+)", re.DOTALL
+    r"(?:[(\[]\s*([A-Za-z])\s*[)\]]\s*[.:,-]?|([A-Za-z])\s*[).:,\]]|([A-Z])\s+-|([A-Z])\s(?=\())\s*(.+)", re.DOTALL
 )
 _FUSED = re.compile(r"[A-J]{2,10}")
-_SPREAD = re.compile(r"\W*\b[A-Ja-j]\b(?:(?:\W|\band\b|\bor\b|和|或)+\b[A-Ja-j]\b)+\W*")
+_SEPARATOR = r"(?:[\s,;:.&/()\[\]{}【】「」\\\"'-]|and|or|和|或|与|及)+"
+_SPREAD = re.compile(rf"[\s(\[{{【「\\]*[A-Ja-j](?:{_SEPARATOR}[A-Ja-j](?![A-Za-z]))+[\s)\]}}】」.,;:\\]*")
+_LETTER_THEN_LETTERS = re.compile(r"[(\[]?[A-Ja-j][)\].:]+\s+(?![(\[])[A-Ja-j](?![A-Za-z)\].:])")
 
 
 def letter_of(text: str) -> tuple[str, str] | None:
@@ -29,17 +31,18 @@ def letter_of(text: str) -> tuple[str, str] | None:
         return match.group(1).upper(), ""
     match = _LETTER_AND_TEXT.fullmatch(text)
     if match and not letters_of(text):
-        letter = match.group(1) or match.group(2) or match.group(3)
-        return letter.upper(), match.group(4).strip()
+        letter = next(filter(None, match.groups()))
+        return letter.upper(), match.group(5).strip()
     return None
 
 
 def letters_of(text: str) -> set[str] | None:
-    """All letters of an answer made of two letters or more and separators; None for anything else."""
+    """All letters of an answer made of two letters or more and separators; None for a formula or anything else."""
     text = _SUFFIX.sub("", _PREFIX.sub("", text)).strip().replace("\\", " ")
-    if _FUSED.fullmatch(text) or _SPREAD.fullmatch(text):
-        letters = re.findall(r"[A-Ja-j]", re.sub(r"\b(?:and|or)\b", " ", text))
-        return {letter.upper() for letter in letters}
+    if _FUSED.fullmatch(text):
+        return set(text)
+    if _SPREAD.fullmatch(text):
+        return {letter.upper() for letter in re.findall(r"[A-Ja-j]", re.sub(r"and|or", " ", text))}
     return None
 
 
@@ -47,16 +50,39 @@ def compare_choice(answer: str, reference: str, options: Sequence[str] | None = 
     """Single choice. Options, when the row has them, give the text of each letter in order."""
     expected = letter_of(reference)
     if expected is None:
-        return Outcome(None, "reference_not_a_letter")
+        several_expected = letters_of(reference) is not None
+        return compare_multi_choice(answer, reference) if several_expected else Outcome(None, "reference_not_a_letter")
     several = letters_of(answer)
     if several is not None and len(several) > 1:
-        return Outcome(0, "two_choices")
+        return Outcome(None, "choice_by_content") if _may_be_content(answer) else Outcome(0, "two_choices")
     found = letter_of(answer)
     if found is None:
         return _by_content(answer, expected[0], options)
     if _contradicts(found, expected, options):
         return Outcome(None, "letter_and_text_disagree")
-    return Outcome(1, "same_choice") if found[0] == expected[0] else Outcome(0, "other_choice")
+    if found[0] == expected[0]:
+        return Outcome(1, "same_choice")
+    if found[0] not in _letters_on_offer(expected[0], options) or (not found[1] and answer.strip() in _QUANTITIES):
+        return Outcome(None, "choice_by_content")
+    return Outcome(0, "other_choice")
+
+
+def _letters_on_offer(expected: str, options: Sequence[str] | None) -> str:
+    """Letters that may name an option; others are names of quantities, which an option may be."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return letters[: max(len(options) if options else 10, letters.index(expected) + 1)]
+
+
+_QUANTITIES = frozenset("efghij")
+"""Small letters that name a constant or quantity at least as often as an option."""
+
+
+def _may_be_content(answer: str) -> bool:
+    """'A) B and C' may be option A with the text 'B and C', 'FACE' a word, 'A - B' a formula."""
+    if re.fullmatch(r"[A-J]\s*[-/]\s*[A-J]", answer):
+        return True
+    fused = re.fullmatch(r"[A-J]{3,}", answer) is not None
+    return bool(_LETTER_THEN_LETTERS.match(answer)) or (fused and list(answer) != sorted(set(answer)))
 
 
 def compare_multi_choice(answer: str, reference: str) -> Outcome:

@@ -20,6 +20,10 @@ Compare = Callable[[str, str], Outcome]
 
 _PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z])")
 _NAME_PREFIX = re.compile(r"\A(?:[a-zA-Z]|\\[a-z]+)\s*(?:=|\\in(?![a-z]))\s*(?=\\\{|\\pm)")
+_POINT_NAME = re.compile(r"\A([A-Za-z](?:_\{?\w\}?)?)\s*=\s*(?=[(\[])|\A([A-Z](?:_\{?\w\}?)?)\s*(?=\()")
+_POINT_LETTERS = re.compile(r"\A\(\s*((?:[a-z]|\\[a-z]+)(?:\s*,\s*(?:[a-z]|\\[a-z]+))+)\s*\)\s*=\s*(?=[(\[\\])")
+_LEADING_GROUP = re.compile(r"[+-]?[1-9][0-9]{0,2}")
+_NEXT_GROUP = re.compile(r"[0-9]{3}")
 _ELLIPSIS = re.compile(r"\\[ldc]?dots|\.\.\.|…")
 
 
@@ -44,6 +48,38 @@ def parts_of(text: str, grouped_numbers: bool = True) -> Parts | None:
     return Parts(_expanded(values), "" if bracket is None else bracket[0])
 
 
+def without_point_names(answer: str, reference: str) -> tuple[str, str]:
+    """Both texts without ``P =``, ``P`` or ``(x,y) =`` before a bracket, where that hides no other name or order.
+
+    >>> without_point_names("(x,y) = (1,2)", "P(1,2)")
+    ('(1,2)', '(1,2)')
+    """
+    names = _point_name(answer), _point_name(reference)
+    if not any(names) or (names[0] and names[1] and _other_point(names[0], names[1])):
+        return answer, reference
+    bare = [text[len(name) :].strip() if name else text for text, name in zip((answer, reference), names, strict=True)]
+    if any(not name.endswith("=") and outer_bracket(other) is None for name, other in zip(names, bare[::-1], strict=True) if name):
+        return answer, reference  # C(5,2) is a point only beside a point
+    return bare[0], bare[1]
+
+
+def _other_point(one: str, other: str) -> bool:
+    """``A`` and ``B``, but not ``A`` and ``(x,y) =``."""
+    return "(" not in one + other and one.rstrip("= ") != other.rstrip("= ")
+
+
+def _point_name(text: str) -> str:
+    """What stands before the bracket; '' for letters in another order than the alphabet's, which reorder the values."""
+    match = _POINT_NAME.match(text)
+    if match is not None and outer_bracket(text[match.end() :]) is not None:
+        return match.group().rstrip()
+    letters = _POINT_LETTERS.match(text)
+    if letters is None:
+        return ""
+    names = [name.strip().lstrip("\\") for name in letters.group(1).split(",")]
+    return letters.group().rstrip() if names == sorted(names) else ""
+
+
 def _expanded(values: list[str]) -> tuple[str, ...]:
     r"""``a \pm b`` is two values."""
     found: list[str] = []
@@ -64,14 +100,31 @@ def compare_parts(answer: Parts, reference: Parts, ordered: bool, compare: Compa
     if len(a) > MAX_PARTS or len(r) > MAX_PARTS:
         return Outcome(0, "other_count") if len(a) != len(r) else Outcome(None, "too_many_parts")
     if len(a) != len(r):
-        return Outcome(None, "repeated_parts") if set(a) == set(r) else Outcome(0, "other_count")
+        repeated = not ordered and set(a) == set(r)
+        return Outcome(None, "repeated_parts") if repeated else Outcome(0, "other_count")
+    if ordered and _names_out_of_order(a) != _names_out_of_order(r):
+        return Outcome(None, "order_convention")
     if ordered:
         return all_of([compare(x, y) for x, y in zip(a, r, strict=True)], "same_parts", "other_part")
     names = _by_name(a), _by_name(r)
     if names[0] is not None and names[1] is not None and names[0].keys() == names[1].keys():
-        pairs = [compare(names[0][name], value) for name, value in names[1].items()]
-        return all_of(pairs, "same_parts", "other_part")
-    return match_unordered([[compare(x, y) for y in r] for x in a])
+        return _compare_named(names[0], names[1], compare)
+    grid = [[compare(x, y) for y in r] for x in a]
+    unordered = match_unordered(grid)
+    only = names[0] or names[1]
+    if unordered.value != 1 or only is None or all(names) or _numbered(only):
+        return unordered
+    in_order = all_of([row[index] for index, row in enumerate(grid)], "same_parts", "other_part")
+    return in_order if in_order.value == 1 else Outcome(None, "order_convention")
+
+
+def _compare_named(answer: dict[str, str], reference: dict[str, str], compare: Compare) -> Outcome:
+    """``a = 2, b = 1`` says which is which; ``x_1 = 2, x_2 = 1`` numbers its solutions freely."""
+    named = all_of([compare(answer[name], value) for name, value in reference.items()], "same_parts", "other_part")
+    if named.value != 0 or not _numbered(reference):
+        return named
+    anyhow = match_unordered([[compare(x, y) for y in reference.values()] for x in answer.values()])
+    return named if anyhow.value == 0 else Outcome(None, "numbered_names")
 
 
 def _by_name(values: tuple[str, ...]) -> dict[str, str] | None:
@@ -79,6 +132,29 @@ def _by_name(values: tuple[str, ...]) -> dict[str, str] | None:
     found = [named_value(value) for value in values]
     named = {pair[0]: pair[1] for pair in found if pair is not None}
     return named if len(named) == len(values) else None
+
+
+def _numbered(names: dict[str, str]) -> bool:
+    """One letter with several indices."""
+    return len({name.partition("_")[0] for name in names}) == 1
+
+
+def same_if_grouped(answer: Parts, reference: Parts) -> bool:
+    """Whether the counts may agree once ``1,234`` within brackets is read as one number."""
+    counts = [(len(parts.values) - _groups(parts), len(parts.values)) for parts in (answer, reference)]
+    return max(low for low, _ in counts) <= min(high for _, high in counts)
+
+
+def _groups(parts: Parts) -> int:
+    """Pairs of neighbours that may be one number with a separator."""
+    pairs = zip(parts.values, parts.values[1:], strict=False)
+    return sum(bool(_LEADING_GROUP.fullmatch(x) and _NEXT_GROUP.fullmatch(y)) for x, y in pairs)
+
+
+def _names_out_of_order(values: tuple[str, ...]) -> bool:
+    """``y = 2, x = 1``: as a tuple it may be meant in the order of the letters."""
+    named = _by_name(values)
+    return named is not None and list(named) != sorted(named)
 
 
 def match_unordered(grid: list[list[Outcome]]) -> Outcome:
@@ -151,14 +227,20 @@ def _same_piece(answer: Piece, reference: Piece, compare: Compare) -> Outcome:
         (answer.low, reference.low, answer.low_closed, reference.low_closed),
         (answer.high, reference.high, answer.high_closed, reference.high_closed),
     ):
-        infinite = INFINITY in text or INFINITY in expected
-        if infinite:
-            ends.append(Outcome(int(text == expected), "infinite_end"))
+        if INFINITY in text or INFINITY in expected:
+            ends.append(_same_infinite_end(text == expected, closed or expected_closed))
         elif closed != expected_closed:
             ends.append(Outcome(0, "other_bracket"))
         else:
             ends.append(compare(text, expected))
     return all_of(ends, "same_interval", "other_interval")
+
+
+def _same_infinite_end(same: bool, closed: bool) -> Outcome:
+    """``[2, \\infty]`` holds infinity or was written carelessly."""
+    if not same:
+        return Outcome(0, "infinite_end")
+    return Outcome(None, "closed_infinity") if closed else Outcome(1, "infinite_end")
 
 
 _End = tuple[Fraction | float, bool]

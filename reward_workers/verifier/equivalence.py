@@ -7,23 +7,23 @@ point where the values differ. Everything else stays unresolved.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
-import sympy
-from math_verify import LatexExtractionConfig, parse, verify
+from math_verify import verify
 
 from reward_workers.verifier import expression, guard, numeric
 from reward_workers.verifier.equation import sides
-from reward_workers.verifier.expression import Node, variables
-from reward_workers.verifier.latex import to_latex
+from reward_workers.verifier.expression import Node, variables, walk
 from reward_workers.verifier.number import Number, parse_number, rounds_to
 from reward_workers.verifier.outcome import Outcome, Question
+from reward_workers.verifier.rational import rational_value
+from reward_workers.verifier.sympy_tree import to_sympy
 
 _CLEARLY_DIFFERENT = mpmath.mpf(10) ** -20
 _DECIMALS_DIFFERENT = mpmath.mpf(5) / 100
 """A decimal within an expression may be a rounding: only a large difference proves another value."""
+_CLEARLY_OFF_CURVE = mpmath.mpf(10) ** -6
 _MAX_DEGREE = 10
 """Largest degree in one variable for which points of a curve are looked for."""
 
@@ -54,10 +54,15 @@ def _expressions(question: Question) -> Outcome:
         rounded = _rounding(answer, reference, parse_number(question.answer), parse_number(question.reference))
         if rounded is not None:
             return rounded
-    if len({name.lower() for name in names}) != len(names):
+    if _look_alike(names):
         return Outcome(None, "letter_case")
     threshold = _DECIMALS_DIFFERENT if "." in question.answer + question.reference else _CLEARLY_DIFFERENT
     return _compare_at_points(answer, reference, names, threshold)
+
+
+def _look_alike(names: list[str]) -> bool:
+    """Two names that differ in nothing but case, or as ``\\phi`` and ``\\varphi`` do."""
+    return len({name.lower().removeprefix("var") for name in names}) != len(names)
 
 
 def _rounding(answer: Node, reference: Node, a: Number | None, r: Number | None) -> Outcome | None:
@@ -93,6 +98,7 @@ def _exact(node: Node) -> Fraction | None:
 
 def _compare_at_points(answer: Node, reference: Node, names: list[str], threshold: Any) -> Outcome:
     agreed = differed = 0
+    complex_proves = _single_valued(answer) and _single_valued(reference)
     for point, positive in numeric.sample_points(names):
         try:
             a, r = numeric.evaluate(answer, point), numeric.evaluate(reference, point)
@@ -101,7 +107,7 @@ def _compare_at_points(answer: Node, reference: Node, names: list[str], threshol
         difference = numeric.relative_difference(a, r)
         if difference <= numeric.AGREE:
             agreed += 1
-        elif difference > threshold and positive and numeric.is_real(a) and numeric.is_real(r):
+        elif difference > threshold and positive and (complex_proves or (numeric.is_real(a) and numeric.is_real(r))):
             return _no_unless_math_verify_objects(answer, reference)
         else:
             differed += 1
@@ -110,25 +116,27 @@ def _compare_at_points(answer: Node, reference: Node, names: list[str], threshol
     return Outcome(1, "symbolic_equal") if _math_verify_equal(answer, reference) else Outcome(None, "unproven_equal")
 
 
+def _single_valued(node: Node) -> bool:
+    """Only field operations, so that complex values differ by no choice of a branch: ``3+4i`` against ``3-4i``."""
+    for part in walk(node):
+        if part[0] == "pow":
+            exponent = rational_value(part[2])
+            if exponent is None or exponent.denominator != 1:
+                return False
+        elif part[0] not in ("num", "var", "const", "add", "mul", "div", "neg"):
+            return False
+    return True
+
+
 def _no_unless_math_verify_objects(answer: Node, reference: Node) -> Outcome:
     if _math_verify_equal(answer, reference):
         return Outcome(None, "checks_disagree")
     return Outcome(0, "symbolic_different")
 
 
-@lru_cache(maxsize=2048)
-def _sympy(latex: str) -> Any:
-    """math-verify's reading of our own unambiguous LaTeX; None when it cannot read it."""
-    found = parse(f"${latex}$", extraction_config=[LatexExtractionConfig()], parsing_timeout=None)
-    return found[0] if found and isinstance(found[0], sympy.Expr) else None
-
-
 def _math_verify_equal(answer: Node, reference: Node) -> bool:
-    gold = _sympy(to_latex(reference))
-    target = _sympy(to_latex(answer))
-    if gold is None or target is None:
-        return False
-    return bool(verify([gold], [target], timeout_seconds=None))
+    """math-verify's comparison, gold first; it reads our trees instead of LaTeX."""
+    return bool(verify([to_sympy(reference)], [to_sympy(answer)], timeout_seconds=None))
 
 
 def _equations(question: Question) -> Outcome:
@@ -137,7 +145,7 @@ def _equations(question: Question) -> Outcome:
         return Outcome(None, "not_one_equation")
     answer, reference = (("add", _tree(left), ("neg", _tree(right))) for left, right in (pairs[0], pairs[1]))
     names = sorted(variables(answer) | variables(reference))
-    if not names or len({name.lower() for name in names}) != len(names):
+    if not names or _look_alike(names):
         return Outcome(None, "letter_case" if names else "no_variable")
     factor = _constant_ratio(answer, reference, names)
     if factor is not None:
@@ -145,8 +153,10 @@ def _equations(question: Question) -> Outcome:
         if _math_verify_equal(answer, scaled):
             return Outcome(1, "same_curve")
         return Outcome(None, "unproven_equal")
-    if _point_on_one_only(answer, reference, names) or _point_on_one_only(reference, answer, names):
-        return Outcome(0, "point_on_one_curve_only")
+    threshold = _DECIMALS_DIFFERENT if "." in question.answer + question.reference else _CLEARLY_OFF_CURVE
+    for curve, other in ((answer, reference), (reference, answer)):
+        if _point_on_one_only(curve, other, names, threshold):
+            return Outcome(0, "point_on_one_curve_only")
     return Outcome(None, "curves_undecided")
 
 
@@ -169,17 +179,22 @@ def _constant_ratio(answer: Node, reference: Node, names: list[str]) -> Fraction
     return exact if exact and numeric.relative_difference(numeric.to_mp(exact), ratios[0]) <= numeric.AGREE else None
 
 
-def _point_on_one_only(curve: Node, other: Node, names: list[str]) -> bool:
-    """A real point that satisfies the first equation and clearly not the second."""
+def _point_on_one_only(curve: Node, other: Node, names: list[str], threshold: Any) -> bool:
+    """A real point that satisfies the first equation and clearly not the second.
+
+    Args:
+        threshold: difference of the sides of the second equation, relative to their size.
+    """
     for name in sorted(variables(curve)):
         for point, _ in numeric.sample_points(names)[:2]:
             for root in _real_roots(curve, name, point):
                 on_curve = {**point, name: root}
                 try:
                     residue, on_other = numeric.evaluate(curve, on_curve), numeric.evaluate(other, on_curve)
+                    size = sum(abs(numeric.evaluate(side, on_curve)) for side in other[1:])
                 except numeric.Undefined:
                     continue
-                if abs(residue) < mpmath.mpf(10) ** -25 and abs(on_other) > mpmath.mpf(10) ** -6:
+                if abs(residue) < mpmath.mpf(10) ** -25 and abs(on_other) > threshold * max(1, size):
                     return True
     return False
 

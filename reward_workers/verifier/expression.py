@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 Node = tuple[Any, ...]
@@ -33,7 +34,8 @@ _GREEK_NAMES = (
 GREEK = frozenset(_GREEK_NAMES.split())
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<num>\d+(?:\.\d+)?|\.\d+)|(?P<cmd>\\[a-zA-Z]+)|(?P<word>[a-zA-Z]+)|(?P<op>\*\*|[-+*/^_!(){}\[\]|°]))"
+    r"\s*(?:(?P<num>[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)|(?P<cmd>\\[a-zA-Z]+)"
+    r"|(?P<word>[a-zA-Z]+)|(?P<op>\*\*|[-+*/^_!(){}\[\]|°]))"
 )
 
 
@@ -47,7 +49,19 @@ def parse(text: str) -> Node:
     Raises:
         NotAnExpression: unknown command, word, relation, unbalanced bracket, too many tokens or too deep.
     """
-    return _Parser(_tokens(text)).whole()
+    node, problem = _read(text)
+    if node is None:
+        raise NotAnExpression(problem)
+    return node
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> tuple[Node | None, str]:
+    """Tree, or what is wrong: several rules ask for the same text, and every rollout of a group for its reference."""
+    try:
+        return _Parser(_tokens(text)).whole(), ""
+    except NotAnExpression as error:
+        return None, str(error)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -66,6 +80,8 @@ def _tokens(text: str) -> list[tuple[str, str]]:
             tokens.extend(_word_tokens(value))
         elif kind == "cmd":
             tokens.append(("cmd", value[1:]))
+        elif kind == "num":
+            tokens.append(("num", value.replace(",", "")))
         else:
             tokens.append((kind, "^" if value == "**" else value))
     return tokens
@@ -234,6 +250,8 @@ class _Parser:
         top, bottom = self.group(), self.group()
         if top[0] == bottom[0] == "num" and 0 < top[1] < bottom[1] and top[1].denominator == bottom[1].denominator == 1:
             return ("num", whole[1] + top[1] / bottom[1])
+        if top[0] == bottom[0] == "num":
+            raise NotAnExpression("a whole number before an improper fraction")
         self.at = start
         return whole
 

@@ -6,6 +6,7 @@ It looks at the tree only and evaluates nothing larger than a small rational. Wh
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from reward_workers.verifier.expression import Node, NotAnExpression, parse, variables, walk
 from reward_workers.verifier.rational import rational_value
@@ -21,6 +22,7 @@ MAX_EXPANSION = 400
 MAX_INTEGER_BITS = 512
 
 
+@lru_cache(maxsize=4096)
 def blocked(text: str) -> str | None:
     """Reason why this canonical text must not reach the symbolic library; None when it may."""
     try:

@@ -16,6 +16,7 @@ _SEPARATOR = re.compile(r"\\cup(?![a-zA-Z])|\bor\b|或")
 _BUILDER_LIKE = re.compile(r"\A\\\{.*[|:].*\\}\Z", re.DOTALL)
 
 INFINITY = r"\infty"
+_REVERSED = re.compile(r"\A\][^\[\]()]*[\[\])]\Z|\A[(\[][^\[\]()]*\[\Z")
 
 
 @dataclass(frozen=True, slots=True)

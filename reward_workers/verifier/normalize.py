@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+
+from reward_workers.verifier.extract import closing_brace
 
 _CHARACTERS = str.maketrans(
     {
@@ -24,30 +27,39 @@ _CHARACTERS = str.maketrans(
         "⅕": r"\frac{1}{5}", "⅖": r"\frac{2}{5}", "⅗": r"\frac{3}{5}", "⅘": r"\frac{4}{5}", "⅙": r"\frac{1}{6}",
         "⅚": r"\frac{5}{6}", "⅛": r"\frac{1}{8}", "⅜": r"\frac{3}{8}", "⅝": r"\frac{5}{8}", "⅞": r"\frac{7}{8}",
         "、": ",", "；": ";", "º": "°", "˚": "°", "℃": "°C", "℉": "°F", "。": ".",
-        "“": '"', "”": '"', "‘": "'", "’": "'", "\u200b": "", "\ufeff": "",
+        "“": '"', "”": '"', "‘": "'", "’": "'", "′": "'",
     }
+    | dict.fromkeys("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u202a\u202b\u202c\u202d\u202e\ufeff", "")
 )  # fmt: skip
 _SUPERSCRIPT = re.compile("[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ]+")
 _SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ⁺⁻", "0123456789n+-")
 _SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _SUBSCRIPT_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
+_MAX_OUTER_BRACES = 4
 _ESCAPED_DOLLAR = "\ue000"
+_ROW_BREAK = "\ue001"
+_DOLLAR_PAIR = re.compile(r"\$([^$]*)\$(?!\d)")
+_AMOUNT_AND_SEPARATOR = re.compile(r"\d[\d.,]*\s*(?:[,;/-]|and|or|to)\s*")
 _TEXT_MACRO = re.compile(
-    r"\\(?:text|textbf|textit|textrm|textsf|texttt|mathrm|mathbf|mathit|mathsf|mathtt|mbox|operatorname|emph|bf|rm"
-    r"|boldsymbol|underline)\*?\s*\{([^{}]*)\}"
+    r"\\(?:text|textbf|textit|textrm|textsf|texttt|textnormal|mathrm|mathbf|mathit|mathsf|mathtt|mbox|hbox|operatorname"
+    r"|emph|bf|rm|boldsymbol|underline|ensuremath)\*?\s*\{([^{}]*)\}"
 )
-_REWRITES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
+_REWRITES: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = tuple(
     (needle, re.compile(pattern), replacement)
     for needle, pattern, replacement in (
         ("t", r"\\(?:left|right)\s*\.", " "),
         ("\\", r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits)(?![a-zA-Z])", ""),
+        ("\\", r"\\(?:[lL]arge|LARGE|[hH]uge|small|bf|rm|it|mathbf|mathrm|mathit)(?![a-zA-Z])(?!\s*\{)", ""),
+        ("color", r"\\(?:text)?color\s*\{[a-zA-Z]+\}", ""),
+        ("brace", r"\\([lr])brace(?![a-zA-Z])", lambda match: "\\{" if match.group(1) == "l" else "\\}"),
         ("", r"(?<=\d)(?:\\[,;:! ]|~)+(?=\d{3}(?!\d))", ""),
         (",", r"(?<=\d)(?:\{,\}|\\!,|,\\!)(?=\d{3}(?!\d))", ","),
         ("\\!", r"\\!", ""),
         ("", r"\\[,;:> ]|\\q?quad(?![a-zA-Z])|~", " "),
-        ("\\", r"(?<!\\)\\[()\[\]]", " "),
-        ("frac", r"\\[dtc]frac(?![a-zA-Z])", r"\\frac"),
+        ("\\", r"\\(?<!\\\\)[()\[\]]", " "),
+        ("frac", r"\\(?:[dtcs]|nice)frac(?![a-zA-Z])", r"\\frac"),
+        ("over", r"\{([^{}]{0,100})\\over(?![a-zA-Z])([^{}]{0,100})\}", r"\\frac{\1}{\2}"),
         ("binom", r"\\[dt]binom(?![a-zA-Z])", r"\\binom"),
         ("\\", r"\\(?:cdot|times)(?![a-zA-Z])", " * "),
         ("\\div", r"\\div(?![a-zA-Z])", " / "),
@@ -63,13 +75,17 @@ _REWRITES: tuple[tuple[str, re.Pattern[str], str], ...] = tuple(
         ("circ", r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))", "°"),
         ("degree", r"\\degree(?![a-zA-Z])", "°"),
         ("°", r"\^\s*°", "°"),
+        ("^", r"(?<=\d)\s*\^\s*(?:\{\s*o\s*\}|o(?![a-zA-Z]))", "°"),
+        ("infty", r"(?<![\w)}\]\s])\s*\+\s*\\infty|\A\+\s*\\infty", lambda match: match.group().replace("+", "")),
         ("\\%", r"\\%", "%"),
     )
 )
 _SIMPLE_FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}")
-_FRAC_SHORT = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
+_FRAC_SHORT = re.compile(r"\\frac(?!\{[^{}]*\}\{)\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
 _SQRT_SHORT = re.compile(r"\\sqrt\s*([0-9a-zA-Z])")
 _SCRIPT_GROUP = re.compile(r"([\^_])\s*\{\s*([0-9a-zA-Z])\s*\}")
+_PLUS_MINUS = re.compile(r"\A\+\s*-\s*|\+\s?/\s?-\s*")
+_ABOUT = re.compile(r"\A~\s*(?=[\d.+-])")
 _SPACES = re.compile(r"\s+")
 _TIGHT = re.compile(r"(?<![\w°])\s+|\s+(?!\w)")
 _COMMA_SPACE = re.compile(r"\d,\s+\d{3}(?!\d)")
@@ -95,28 +111,47 @@ def canonical(text: str) -> str:
     '\\frac{1}{2} cm'
     """
     text = text.strip()
-    if _PLAIN.fullmatch(text):
+    if _PLAIN.fullmatch(text) and not ("+-" in text or "+/" in text):
         return _SPACES.sub(" ", text)
-    text = unicode_form(text).strip()
+    text = _PLUS_MINUS.sub(r"\\pm ", unicode_form(text).strip())
+    if text.startswith("~"):
+        text = _ABOUT.sub(r"\\approx ", text)
     box = _BOX.match(text)
     if box:
         text = box.group(1)
-    text = text.replace(r"\$", _ESCAPED_DOLLAR)
-    if text.count("$") % 2 == 0:
-        text = text.replace("$", " ")
-    text = text.replace(_ESCAPED_DOLLAR, "$")
+    if "$" in text:
+        text = _without_math_dollars(text)
     if "\\" in text or "~" in text or "^" in text or "_" in text or "{,}" in text:
         text = _latex_form(text)
     text = _SPACES.sub(" ", text).strip()
     while (quoted := _EMPHASIS.match(text)) is not None and quoted.group(1) not in quoted.group(2):
         text = quoted.group(2).strip()
-    return _without_trailing_stop(text)
+    text = _without_trailing_stop(text)
+    for _ in range(_MAX_OUTER_BRACES):
+        if text[:1] != "{" or text[-1:] != "}" or closing_brace(text, 1) != len(text) - 1:
+            break
+        text = _without_trailing_stop(text[1:-1].strip())
+    return text
+
+
+def _without_math_dollars(text: str) -> str:
+    r"""Drop the dollar signs that delimit mathematics; those of amounts stay: ``\$5``, ``$5``, ``$5, $6``."""
+    text = text.replace(r"\$", _ESCAPED_DOLLAR)
+    if text.count("$") % 2 == 0:
+        text = text.replace("$$", " ")
+        text = _DOLLAR_PAIR.sub(
+            lambda pair: pair.group() if _AMOUNT_AND_SEPARATOR.fullmatch(pair.group(1)) else f" {pair.group(1)} ", text
+        )
+    return text.replace(_ESCAPED_DOLLAR, "$")
 
 
 def _latex_form(text: str) -> str:
     fraction = _SIMPLE_FRACTION.fullmatch(text)
     if fraction is not None:
         return rf"{fraction[1]}\frac{{{fraction[2]}}}{{{fraction[3]}}}"
+    has_rows = "\\begin" in text
+    if has_rows:  # the second backslash of a row break and the space behind it are no thin space
+        text = text.replace("\\\\", _ROW_BREAK)
     for _ in range(4):
         unwrapped = _TEXT_MACRO.sub(r" \1 ", text)
         if unwrapped == text:
@@ -125,9 +160,12 @@ def _latex_form(text: str) -> str:
     for needle, pattern, replacement in _REWRITES:
         if needle in text:
             text = pattern.sub(replacement, text)
+    if text.endswith("\\"):
+        text = text.rstrip("\\ ")
     text = _FRAC_SHORT.sub(_braced_fraction, text)
     text = _SQRT_SHORT.sub(r"\\sqrt{\1}", text)
-    return _SCRIPT_GROUP.sub(r"\1\2", text)
+    text = _SCRIPT_GROUP.sub(r"\1\2", text)
+    return text.replace(_ROW_BREAK, "\\\\") if has_rows else text
 
 
 def _braced_fraction(match: re.Match[str]) -> str:
@@ -137,12 +175,12 @@ def _braced_fraction(match: re.Match[str]) -> str:
 
 
 def _without_trailing_stop(text: str) -> str:
-    stripped = text.rstrip()
-    if stripped.endswith(".."):
-        return stripped
-    while stripped and stripped[-1] in ".,;:" and not stripped.endswith("\\" + stripped[-1]):
-        stripped = stripped[:-1].rstrip()
-    return stripped
+    end = len(text.rstrip())
+    if text.endswith("..", 0, end):
+        return text[:end]
+    while end and (text[end - 1] in ".,;:" or text[end - 1].isspace()) and text[end - 2 : end - 1] != "\\":
+        end -= 1
+    return text[:end]
 
 
 def tight(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from reward_workers.verifier.expression import NotAnExpression, parse
 from reward_workers.verifier.outcome import Outcome
@@ -15,7 +16,9 @@ _MAX_EXPONENT = 400
 
 _INTEGER = re.compile(r"[+-]?\s?[0-9]+")
 _DECIMAL = re.compile(r"([+-]?)\s?([0-9]*)\.([0-9]*)")
-_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_GROUPED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?")
+_OTHER_GROUPS = re.compile(r"([+-]?[1-9][0-9]{0,2}(?:([., '])[0-9]{3})(?:\2[0-9]{3})*)([.,][0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 _SCIENTIFIC = re.compile(
     r"([+-]?[0-9]+(?:\.[0-9]+)?|[+-]?\.[0-9]+)\s?(?:[eE]|[*xX]\s?10\s?\^\s?)\{?\s?([+-]?[0-9]{1,12})\s?\}?"
 )
@@ -39,6 +42,7 @@ class Number:
     scientific: bool = False
 
 
+@lru_cache(maxsize=4096)
 def parse_number(text: str) -> Number | None:
     r"""The number that canonical text writes down; None when it is not a rational number or is too large to hold.
 
@@ -72,6 +76,24 @@ def parse_number(text: str) -> Number | None:
     except NotAnExpression:
         return None
     return None if value is None else Number(value)
+
+
+def other_readings(text: str) -> tuple[Fraction, ...]:
+    """What the digits say where a comma, point, space or apostrophe means the other thing: 1.234 as 1234, 3,5 as 3.5.
+
+    >>> other_readings("1.234,56")
+    (Fraction(30864, 25),)
+    """
+    if len(text) > MAX_DIGITS:
+        return ()
+    found = []
+    groups = _OTHER_GROUPS.fullmatch(text)
+    if groups is not None and (groups.group(3) or "x")[0] != groups.group(2):
+        whole = groups.group(1).replace(groups.group(2), "")
+        found.append(Fraction(whole + (groups.group(3) or "").replace(",", ".")))
+    if _DECIMAL_COMMA.fullmatch(text):
+        found.append(Fraction(text.replace(",", ".")))
+    return tuple(found)
 
 
 def _decimal(sign: str, whole: str, decimals: str) -> Number | None:
@@ -133,14 +155,11 @@ def rounds_to(value: Fraction, rounded: Fraction, ulp: Fraction) -> bool | None:
 
 def _coarser_rounding(answer: Number, reference: Number) -> bool:
     """The answer keeps at least one significant digit and is the reference, rounded to the answer's last place."""
+    if answer.ulp is None and (answer.value.denominator != 1 or reference.value.denominator == 1):
+        return False
     if answer.value == 0 or (answer.value < 0) != (reference.value < 0):
         return False
-    ulp = answer.ulp
-    if ulp is None:
-        if answer.value.denominator != 1 or reference.value.denominator == 1:
-            return False
-        ulp = Fraction(1)
-    return rounds_to(reference.value, answer.value, ulp) is not False
+    return rounds_to(reference.value, answer.value, answer.ulp or Fraction(1)) is not False
 
 
 def within_tolerance(answer: Number, reference: Number, tolerance: Fraction) -> Outcome:

@@ -91,6 +91,8 @@ def _value(node: Node, point: Point) -> Any:
     if kind == "pow":
         if abs(parts[1]) > _MAX_EXPONENT:
             raise OverflowError("exponent too large")
+        if parts[0] == 0 and parts[1] == 0:
+            raise ZeroDivisionError("0^0 has no agreed value")
         return mpmath.power(parts[0], parts[1])
     if kind == "fact":
         return mpmath.factorial(parts[0])

@@ -88,7 +88,7 @@ def judge(prepared: Prepared, leaf: Leaf, started: float) -> Verdict:
         latency = time.perf_counter() - started
         return Verdict(outcome.value, stage, outcome.reason, content, latency)  # type: ignore[arg-type]
 
-    if not prepared.raw_reference:
+    if not prepared.raw_reference or not (prepared.reference or prepared.too_long):
         return verdict(Outcome(None, "empty_reference"), "extract")
     if content is None:
         return verdict(Outcome(0, extraction.reason), "extract")
@@ -97,10 +97,8 @@ def judge(prepared: Prepared, leaf: Leaf, started: float) -> Verdict:
         return verdict(same, "exact")
     if prepared.too_long:
         return verdict(Outcome(None, "answer_too_long"), "exact")
-    if says_nothing(prepared.answer):
+    if says_nothing(prepared.answer) and not says_nothing(prepared.reference):
         return verdict(Outcome(0, "empty_answer"), "exact")
-    if not prepared.reference:
-        return verdict(Outcome(None, "empty_reference"), "exact")
     outcome = compare_typed(
         prepared.answer, prepared.reference, prepared.kind, prepared.options, leaf, extraction.n_boxes
     )

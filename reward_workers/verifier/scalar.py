@@ -8,26 +8,47 @@ from fractions import Fraction
 
 from reward_workers.verifier import guard
 from reward_workers.verifier.equation import compare_equations, named_value
-from reward_workers.verifier.number import within_tolerance
+from reward_workers.verifier.expression import FUNCTIONS, GREEK, parse, variables, walk
+from reward_workers.verifier.number import other_readings, within_tolerance
 from reward_workers.verifier.outcome import Leaf, Outcome, Question
+from reward_workers.verifier.rational import rational_value
 from reward_workers.verifier.split import split_top
 from reward_workers.verifier.text import compare_text, has_number_word, is_prose
-from reward_workers.verifier.units import DEGREE, PERCENT, Quantity, compare_quantities, is_count, split_quantity
+from reward_workers.verifier.units import (
+    DEGREE,
+    PERCENT,
+    Quantity,
+    compare_quantities,
+    is_count,
+    near_angle,
+    split_quantity,
+)
 
 CHART_TOLERANCE = Fraction(5, 100)
 """Relaxed accuracy of chart questions (policy 11)."""
 
 _EXACT_KINDS = ("year", "currency")
+_NUMERIC_KINDS = ("integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "chart_numeric", "")
+_UNKNOWNS = {"x", "y", "z"}
+_CIRCULAR = ("sin", "cos", "tan", "cot", "sec", "csc")
+_OF_A_PRODUCT = ("num", "var", "const", "mul", "div", "pow", "neg")
 _APPROXIMATE = re.compile(r"\\(?:approx|sim|simeq)(?![a-zA-Z])|~")
 _RELATION = re.compile(r"[=<>]|\\(?:le|ge|ne|in|equiv)(?![a-zA-Z])")
 _ORDINAL = re.compile(r"\A[+-]?\d+\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?\Z", re.IGNORECASE)
-_CONSTANT = re.compile(r"(?<![A-Za-z\\])[+-]\s*[CKck]\s*\Z")
+_CONSTANT = re.compile(r"(?:\A|[+-])\s*[CK](?:_\{?\w\}?)?\s*(?=\Z|[+-])")
+_SMALL_CONSTANT = re.compile(r"(?:\A|[+-])\s*[ck]\s*(?=\Z|[+-])")
+_OTHER_COEFFICIENT = re.compile(r"(?<![A-Za-z\\])[ab](?![A-Za-z])")
+_YEAR = re.compile(r"[+-]?[0-9]{1,6}(?:\.[0-9]*)?|[0-9],[0-9]{3}")
+_DIGIT = re.compile(r"[0-9]")
+_CAPITALS = re.compile(r"[A-Z]{2,}")
 _LEADING_NUMBER = re.compile(r"([+-]?\s?[0-9][0-9,]*(?:\.[0-9]+)?)\s*([^\W\d_]+)\Z")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BARE_LOG = re.compile(r"(?:\\|\b)log(?![a-zA-Z_]|\s*_)")
 _NATURAL_LOG = re.compile(r"(?:\\|\b)ln(?![a-zA-Z])")
 _TRIGONOMETRIC = re.compile(r"sin|cos|tan|cot|sec|csc")
-_ONE_WORD = re.compile(r"[A-Za-z]{3,}")
+_WORD = re.compile(r"(?<![A-Za-z\\])[A-Za-z]{3,}")
+_FORMULA = re.compile(r"[\\+*/^()]")
+_MATHEMATICAL_WORDS = frozenset(FUNCTIONS) | GREEK | {"sqrt", "log"}
 _BASED = re.compile(r"\d_\{?\d")
 
 
@@ -51,6 +72,10 @@ def compare_scalar(answer: str, reference: str, kind: str, leaf: Leaf, in_list: 
         reference = r[1]
     if _ORDINAL.match(answer) or _ORDINAL.match(reference):
         return Outcome(None, "ordinal")
+    if kind == "year":
+        answer, reference = answer.removesuffix("年"), reference.removesuffix("年")
+        if _DIGIT.search(answer) and not (_YEAR.fullmatch(answer) and _YEAR.fullmatch(reference)):
+            return Outcome(None, "not_a_year")
     left, right = _quantity(answer, kind), _quantity(reference, kind)
     if right.number is not None and left.number is not None:
         return _compare_numbers(left, right, kind, in_list)
@@ -64,19 +89,32 @@ def _quantity(text: str, kind: str) -> Quantity:
     quantity = split_quantity(text)
     if quantity.number is None and quantity.unit == DEGREE and _TRIGONOMETRIC.search(text):
         return Quantity(None, text)
-    one_letter = quantity.unit is not None and len(quantity.unit) == 1 and re.search(r"(?<![A-Za-z])[A-Za-z]\Z", text)
-    if one_letter and (kind == "expression" or (quantity.number is None and kind != "unit")):
-        return Quantity(None, text)
-    return replace(quantity, glued=quantity.glued and kind != "unit")
+    if quantity.unit is not None and (kind == "expression" or (quantity.number is None and kind != "unit")):
+        letters = max(map(len, re.findall(r"[^\W\d_]+", text[len(quantity.text) :])), default=2)
+        if letters == 1 or "\\mu" in text:
+            return Quantity(None, text)
+    return replace(quantity, glued=False) if quantity.glued and kind == "unit" else quantity
 
 
 def _compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: bool) -> Outcome:
     if in_list and is_count(answer.unit) != is_count(reference.unit):
         return Outcome(None, "counted_thing")
     outcome = compare_quantities(answer, reference, exact=kind in _EXACT_KINDS)
-    if kind != "chart_numeric" or outcome.value == 1 or answer.number is None or reference.number is None:
-        return outcome
-    if outcome.reason not in ("different_number", "coarser_rounding", "rounding_convention"):
+    if answer.number is None or reference.number is None:
+        raise AssertionError("two numbers are compared")
+    if outcome.value == 0:
+        if reference.number.value in other_readings(answer.text) or answer.number.value in other_readings(reference.text):
+            return Outcome(None, "number_notation")
+        if kind == "angle" and DEGREE not in (answer.unit, reference.unit) and near_angle(answer.number, reference.number):
+            return Outcome(None, "angle_unit")
+    return _chart_tolerance(answer, reference, outcome) if kind == "chart_numeric" else outcome
+
+
+def _chart_tolerance(answer: Quantity, reference: Quantity, outcome: Outcome) -> Outcome:
+    """Policy 11 in the place of rounding, once both sides are numbers with units that can be compared."""
+    if answer.number is None or reference.number is None:
+        raise AssertionError("two numbers are compared")
+    if outcome.reason not in ("different_number", "coarser_rounding", "rounding_convention", "rounds_to_reference"):
         return outcome
     near = within_tolerance(answer.number, reference.number, CHART_TOLERANCE)
     if near.value == 1 or (answer.unit == PERCENT) == (reference.unit == PERCENT):
@@ -87,7 +125,9 @@ def _compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: 
 
 def _against_number(answer: str, left: Quantity, right: Quantity, kind: str, leaf: Leaf) -> Outcome:
     """The reference is a number and the answer is not written as one."""
-    if right.unit == DEGREE and re.search(r"\\?pi(?![a-z])|rad", answer):
+    if right.unit == DEGREE and left.unit != DEGREE and _DIGIT.search(answer):
+        return Outcome(None, "angle_unit")
+    if kind == "angle" and left.unit != DEGREE and "\\pi" in answer:
         return Outcome(None, "angle_unit")
     if has_number_word(answer):
         return Outcome(None, "number_word")
@@ -105,7 +145,10 @@ def _against_number(answer: str, left: Quantity, right: Quantity, kind: str, lea
             return Outcome(None, "other_unit")
         if right.scale_word or left.scale_word:
             return Outcome(None, "scale_word")
-        return leaf(Question(left.text, right.text))
+        outcome = leaf(Question(left.text, right.text))
+        if outcome.value == 0 and kind == "chart_numeric":
+            return Outcome(None, "not_a_number")
+        return _zero_that_stands(outcome, left.text, right.text, kind)
     if stopped != "not_an_expression":
         return Outcome(None, stopped)
     digits = _NUMBER.findall(answer)
@@ -138,8 +181,11 @@ def _one_log_convention(answer: str, reference: str) -> bool:
 def _compare_expressions(
     answer: str, reference: str, left: Quantity, right: Quantity, kind: str, leaf: Leaf
 ) -> Outcome:
-    if bool(_CONSTANT.search(answer)) != bool(_CONSTANT.search(reference)):
+    constants = _has_constant(answer), _has_constant(reference)
+    if constants[0] != constants[1]:
         return Outcome(None, "integration_constant")
+    if kind == "angle" and ("\\pi" in answer) != ("\\pi" in reference):
+        return Outcome(None, "angle_unit")
     if _one_log_convention(answer, reference):
         return Outcome(None, "log_convention")
     if _BASED.search(answer) or _BASED.search(reference):
@@ -156,14 +202,49 @@ def _compare_expressions(
         return Outcome(None, "angle_unit")
     if left.scale_word or right.scale_word or PERCENT in (left.unit, right.unit):
         return Outcome(None, "scale_word")
-    if kind != "expression" and _ONE_WORD.fullmatch(answer) and _ONE_WORD.fullmatch(reference):
+    if kind not in ("expression", "equation") and (_has_word(answer) or _has_word(reference)):
         return compare_text(answer, reference)
     stopped = guard.blocked(left.text) or guard.blocked(right.text)
     if stopped is None:
         outcome = leaf(Question(left.text, right.text))
-        if outcome.value == 0 and _CONSTANT.search(reference):
+        if outcome.value == 0 and constants[1]:
             return Outcome(None, "integration_constant")
-        return outcome
+        if outcome.value == 1 and sorted(_CAPITALS.findall(answer)) != sorted(_CAPITALS.findall(reference)):
+            return Outcome(None, "letter_order")
+        return _zero_that_stands(outcome, left.text, right.text, kind)
     if is_prose(reference) or is_prose(answer):
         return compare_text(answer, reference)
     return Outcome(None, stopped)
+
+
+def _has_word(text: str) -> bool:
+    """A word outside a formula that is no name of mathematics: 'cat' is not c times a times t."""
+    return not _FORMULA.search(text) and any(word not in _MATHEMATICAL_WORDS for word in _WORD.findall(text))
+
+
+def _has_constant(text: str) -> bool:
+    """A term that stands for a constant of integration: C or K; c or k where nothing else is a coefficient."""
+    if _CONSTANT.search(text):
+        return True
+    return bool(_SMALL_CONSTANT.search(text)) and len(text) > 1 and not _OTHER_COEFFICIENT.search(text)
+
+
+def _zero_that_stands(outcome: Outcome, answer: str, reference: str, kind: str) -> Outcome:
+    """Values prove nothing where letters may be a unit that the table lacks, or ``\\sin 30`` may mean degrees."""
+    if outcome.value != 0:
+        return outcome
+    trees = parse(answer), parse(reference)
+    nodes = [node for tree in trees for node in walk(tree)]
+    if any(node[0] == "fn" and node[1] in _CIRCULAR and rational_value(node[2]) for node in nodes):
+        return Outcome(None, "angle_unit")
+    names = variables(trees[0]), variables(trees[1])
+    lettered = [tree for tree, found in zip(trees, names, strict=True) if found]
+    if not lettered or names[0] == names[1] or names[0] | names[1] <= _UNKNOWNS:
+        return outcome
+    if len(lettered) == 2 and kind not in _NUMERIC_KINDS:
+        return outcome
+    if names[0] and not any(node[0] == "num" for node in walk(trees[0])):
+        return outcome  # no number that a unit could belong to
+    if all(node[0] in _OF_A_PRODUCT for tree in lettered for node in walk(tree)):
+        return Outcome(None, "unknown_unit")
+    return outcome

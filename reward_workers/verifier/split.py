@@ -7,7 +7,7 @@ import re
 _OPEN = "([{"
 _CLOSE = ")]}"
 _WORD_SEPARATOR = re.compile(r"\b(?:and|or)\b|[和或与]", re.IGNORECASE)
-_GROUPED_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,])")
+_GROUPED_NUMBER = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9]|,[0-9])")
 
 
 def split_top(text: str, separators: str) -> list[str] | None:

@@ -3,21 +3,46 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from reward_workers.verifier.outcome import Outcome
 
 _WORDS_OF_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen"
-    " half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh eighth ninth tenth"
-    " tenths first second single double triple pair couple twice thrice none nil nothing no nobody never infinity"
-    " infinite once both all"
+    " eighteen nineteen twenty thirty forty fourty fifty sixty seventy eighty ninety ninty hundred thousand million"
+    " billion trillion dozen half halves third thirds quarter quarters fourth fourths fifth fifths sixth sixths seventh"
+    " sevenths eighth eighths ninth ninths tenth tenths eleventh twelfth twentieth hundredth hundredths thousandth"
+    " thousandths first second single double triple triplet quadruple pair couple twice thrice trio none nil nothing no"
+    " nobody never infinity infinite once both all dozens hundreds thousands millions score gross"
+)
+_FOREIGN_NUMBERS = (
+    "cero uno una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince veinte treinta"
+    " cuarenta cincuenta sesenta setenta ochenta noventa cien ciento mil medio mitad tercio cuarto"
+    " zéro un une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze seize vingt trente quarante"
+    " cinquante soixante cent mille demi moitié tiers quart"
+    " null eins ein eine zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn"
+    " siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend halb"
+    " hälfte drittel viertel due tre quattro cinque sei sette otto nove dieci undici dodici venti mezzo dois três"
+    " quatro sete oito nove dez vinte metade ноль один два три четыре пять шесть семь восемь девять десять"
+)
+_FOREIGN_COMPOUND = re.compile(
+    r"(?:dieci|veinti|trenta|venti|quaranta|cinquanta)\w+|\w+(?:zehn|zig|ßig|hundert|cientos)|quatre.vingt\w*"
 )
 _NUMBER_WORDS = frozenset(_WORDS_OF_NUMBERS.split())
+_WEAK_NUMBER_WORDS = frozenset("all both once first second single double score gross trio pair couple".split())
+"""Words that in a sentence seldom say a number."""
+_FOREIGN_NUMBER_WORDS = frozenset(_FOREIGN_NUMBERS.split())
+_FUSED_NUMBER = re.compile(rf"(?:{'|'.join(sorted(_WORDS_OF_NUMBERS.split(), key=len, reverse=True))}|and){{2,6}}")
 _HAN_NUMBERS = set("零〇一二三四五六七八九十百千万亿两半双无")
 _ROMAN = re.compile(r"[IVXLCDM]+")
+_SMALL_ROMAN = re.compile(r"[ivxlcdm]{2,}")
+_UNREAD_SCRIPT = re.compile("[\u0400-\u1dff\u3040-\u30ff\uac00-\ud7af]")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+")
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
+_AMOUNT = re.compile(r"(?:\\frac\{)?(\d{1,9})(?:\}\{|/)(\d{1,9})\}?|(\d{1,60}(?:,\d{3})*(?:\.\d{1,60})?)\s?(%)?")
+_MAX_AMOUNTS = 200
+_SCALE_OR_HALF = re.compile(r"(?<=\d)\s?([ap]\.?m|[kmb]n?)\b", re.IGNORECASE)
 _WORD_END = re.compile(r"[^\W\d_]{3,}[!?]+\Z")
 
 _YES_NO = {
@@ -25,8 +50,9 @@ _YES_NO = {
     "是": ("chinese", 1), "否": ("chinese", 0), "对": ("chinese_right", 1), "错": ("chinese_right", 0),
 }  # fmt: skip
 _LEADING = re.compile(r"\W*(yes|no|true|false|是|否|对|错)(?![A-Za-z])", re.IGNORECASE)
-_HEDGE = re.compile(r"\W*(?:yes|no|true|false)\W*(?:and|or|but|also)?\W*(?:yes|no|true|false)\W*", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(?:[,.;:!?(\-]|(?:because|since|as|it|they|he|she|there|the|this)\b|\Z)", re.IGNORECASE)
+_TOKEN = "不是|不对|yes|no|true|false|是|否|对|错"
+_HEDGE = re.compile(rf"\W*(?:{_TOKEN})\W*(?:and|or|but|also|和|或|又|也)?\W*(?:{_TOKEN})\W*", re.IGNORECASE)
+_CLAUSE = re.compile(r"的?\**\s*(?:[,.;:!?(\-]|(?:because|since|as|it|they|he|she|there|the|this)\b|\Z)", re.IGNORECASE)
 
 
 def text_key(text: str) -> str:
@@ -62,14 +88,20 @@ def compare_yes_no(answer: str, reference: str) -> Outcome:
 
 
 def compare_document_text(answer: str, reference: str) -> Outcome:
-    """Text read from a document: digits must agree; near or far text is left to a judge (ANLS is a metric)."""
+    """Text read from a document: digits must agree; near or far text is left to a judge (ANLS is a metric).
+
+    Digits that say the same in another way (1,250 and 1,250.00, 05/03 and 5/3, 7 PM and 19:00) are left to it too.
+    """
     same = compare_text(answer, reference)
     if same.value == 1:
         return same
     digits, expected = _digits(answer), _digits(reference)
-    if digits == expected or sorted(re.findall(r"\d+", answer)) == sorted(re.findall(r"\d+", reference)):
+    if digits == expected or _whole_numbers(answer) == _whole_numbers(reference):
         return same
-    if _MONTH.search(answer) or _MONTH.search(reference) or has_number_word(answer) or has_number_word(reference):
+    if _amounts(answer) == _amounts(reference):
+        return Outcome(None, "digits_or_notation")
+    words, expected_words = _words_for_digits(answer), _words_for_digits(reference)
+    if words != expected_words:
         return Outcome(None, "digits_or_words")
     return Outcome(0, "digits_differ")
 
@@ -78,14 +110,48 @@ def _digits(text: str) -> str:
     return "".join(character for character in text if character.isdigit())
 
 
+def _whole_numbers(text: str) -> list[str]:
+    return sorted(number.lstrip("0") for number in re.findall(r"\d+", re.sub(r":00(?!\d)", "", text)))
+
+
+def _amounts(text: str) -> list[Fraction]:
+    """Values of the numbers in a text, with thousands separators, percent signs and simple fractions read."""
+    found = []
+    for top, bottom, number, percent in _AMOUNT.findall(text)[:_MAX_AMOUNTS]:
+        if top:
+            found.append(Fraction(int(top), int(bottom) or 1))
+        else:
+            found.append(Fraction(number.replace(",", "")) / (100 if percent else 1))
+    return sorted(found)
+
+
+def _words_for_digits(text: str) -> list[str]:
+    """Words that may stand for digits: numbers, months, halves of the day, and letters that scale a number."""
+    words = [word.lower() for word in _WORD.findall(text) if _MONTH.fullmatch(word) or _is_number_word(word, text)]
+    return sorted(words + [found.lower() for found in _SCALE_OR_HALF.findall(text)])
+
+
 def has_number_word(text: str) -> bool:
-    """Whether the text may say a number in words: 'seven', 'half', 'VII', '七'."""
+    """Whether the text may say a number in words: 'seven', 'half', 'VII', 'siete', '七', or in a script not read here."""
     if any(character in _HAN_NUMBERS for character in text):
         return True
-    return any(
-        word.lower() in _NUMBER_WORDS or (_ROMAN.fullmatch(word) and (len(word) > 1 or word == text.strip()))
-        for word in _WORD.findall(text)
-    )
+    if not text.isascii() and _UNREAD_SCRIPT.search(text) and not _DIGIT.search(text):
+        return True
+    return any(_is_number_word(word, text) for word in _WORD.findall(text))
+
+
+def _is_number_word(word: str, text: str) -> bool:
+    lower = word.lower()
+    if lower in _WEAK_NUMBER_WORDS and text.count(" ") > 2:
+        return False
+    if lower in _NUMBER_WORDS or (6 <= len(word) <= 60 and _FUSED_NUMBER.fullmatch(lower)):
+        return True
+    if any(character in _HAN_NUMBERS for character in word):
+        return True
+    if text.count(" ") <= 2 and (lower in _FOREIGN_NUMBER_WORDS or _FOREIGN_COMPOUND.fullmatch(lower)):
+        return True
+    whole = len(word) == len(text.strip())
+    return bool(_ROMAN.fullmatch(word) and (len(word) > 1 or whole)) or bool(whole and _SMALL_ROMAN.fullmatch(word))
 
 
 def is_prose(text: str) -> bool:

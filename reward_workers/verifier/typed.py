@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from reward_workers.verifier import answer_types, clock, collection, interval, matrix
-from reward_workers.verifier.choice import compare_choice, compare_multi_choice, letters_of
-from reward_workers.verifier.number import MAX_DIGITS, parse_number
+from reward_workers.verifier.choice import compare_choice, compare_multi_choice, letter_of, letters_of
+from reward_workers.verifier.number import MAX_DIGITS, other_readings, parse_number
+from reward_workers.verifier.one_value import is_range, is_value, parts_of_one_value, repeated_value
 from reward_workers.verifier.outcome import Leaf, Outcome
 from reward_workers.verifier.scalar import compare_scalar
 from reward_workers.verifier.split import outer_bracket
@@ -16,7 +18,12 @@ from reward_workers.verifier.units import split_quantity
 _MAX_NESTING = 3
 _COLLECTIONS = ("list", "set", "ordered_list", "tuple")
 _ORDERED = ("ordered_list", "tuple")
+_SETS = ("\\emptyset", "")
 _SINGLE = ("integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "year", "chart_numeric")
+
+_PLAIN_NUMBER = re.compile(
+    r"[+-]*(?:[0-9]+\.?[0-9]*|\.[0-9]+|[+-]?\\frac\{[0-9]+\}\{[0-9]+\}|[0-9]+/[0-9]+)\s?%?", re.ASCII
+)
 
 _BY_TYPE: dict[str, Callable[[str, str], Outcome]] = {
     "multi_choice": compare_multi_choice,
@@ -71,9 +78,7 @@ class _Comparison:
 
     def _two_plain_numbers(self, answer: str, reference: str) -> Outcome | None:
         """The common case, before any splitting."""
-        if not (reference.isascii() and answer.isascii()) or len(answer) > MAX_DIGITS:
-            return None
-        if reference.lstrip("+-").replace(".", "", 1).isdigit() and answer.lstrip("+-").replace(".", "", 1).isdigit():
+        if len(answer) <= MAX_DIGITS and _PLAIN_NUMBER.fullmatch(answer) and _PLAIN_NUMBER.fullmatch(reference):
             return compare_scalar(answer, reference, self.kind, self.leaf)
         return None
 
@@ -101,6 +106,8 @@ class _Comparison:
     def _element(self, answer: str, reference: str, depth: int) -> Outcome:
         if answer == reference:
             return Outcome(1, "same_normalized")
+        if depth > 0 and answer.startswith("\\{") != reference.startswith("\\{"):
+            return Outcome(None, "set_or_element")
         if outer_bracket(answer) or outer_bracket(reference) or "\\pm" in answer + reference:
             return self._structured(answer, reference, depth)
         return compare_scalar(answer, reference, self.kind, self.leaf, in_list=depth > 0)
@@ -117,14 +124,13 @@ class _Comparison:
         return None
 
     def _values(self, answer: str, reference: str, element: collection.Compare) -> Outcome:
+        answer, reference = collection.without_point_names(answer, reference)
         expected, found = collection.parts_of(reference), collection.parts_of(answer)
         if expected is None or found is None:
             return compare_scalar(answer, reference, self.kind, self.leaf)
         if len(expected.values) == 1:
             if len(found.values) == 1:
-                if found.bracket or expected.bracket:
-                    return element(found.values[0], expected.values[0])
-                return compare_scalar(answer, reference, self.kind, self.leaf)
+                return self._single_values(answer, reference, found, expected, element)
             return self._several_for_one(answer, reference, found, element)
         if is_prose(reference) and self.kind not in _COLLECTIONS:
             return compare_text(answer, reference)
@@ -132,22 +138,46 @@ class _Comparison:
             return self._one_for_several(answer, expected, element)
         return self._two_collections(found, expected, element)
 
+    def _single_values(
+        self,
+        answer: str,
+        reference: str,
+        found: collection.Parts,
+        expected: collection.Parts,
+        element: collection.Compare,
+    ) -> Outcome:
+        """One value on each side; a set of one number is that number, a set within a set is not."""
+        if not (found.bracket or expected.bracket):
+            return compare_scalar(answer, reference, self.kind, self.leaf)
+        values = found.values[0], expected.values[0]
+        if found.bracket != expected.bracket and any(value in _SETS or value.startswith("\\{") for value in values):
+            return Outcome(None, "set_or_element")
+        return element(*values)
+
     def _several_for_one(
         self, answer: str, reference: str, found: collection.Parts, element: collection.Compare
     ) -> Outcome:
-        """Several values where one is asked for: a hedge, unless it is one number in another notation, or prose."""
+        """Several values where one is asked for: a hedge, unless they may be one value in another notation."""
         if is_prose(reference):
             return compare_text(answer, reference)
-        joined = (parse_number(answer.replace(" ", "")), parse_number(answer.replace(",", ".")))
-        expected = parse_number(reference)
-        if expected is not None and any(number is not None and number.value == expected.value for number in joined):
-            return Outcome(None, "number_notation")
-        if all(element(value, reference).value == 1 for value in found.values):
-            return Outcome(None, "repeated_value")
+        expected = parse_number(_without_braces(reference))
+        if expected is not None:
+            bare = _without_braces(answer)
+            spaceless = parse_number(bare.replace(" ", ""))
+            if expected.value in other_readings(bare) or (spaceless is not None and spaceless.value == expected.value):
+                return Outcome(None, "number_notation")
+        repeated = repeated_value(found.values, [element(value, reference) for value in found.values], self.kind)
+        if repeated is not None:
+            return repeated
         if letters_of(answer) is not None and letters_of(reference) is not None:
             return Outcome(None, "several_letters")
+        reason = parts_of_one_value(answer, reference, found.values)
+        if reason is not None:
+            return Outcome(None, reason)
         if any(is_prose(value) for value in found.values):
             return compare_scalar(answer, reference, self.kind, self.leaf)
+        if not all(map(is_value, found.values)) and any(map(is_value, found.values)):
+            return Outcome(None, "hedge_or_condition")
         return Outcome(0, "hedge")
 
     def _one_for_several(self, answer: str, expected: collection.Parts, element: collection.Compare) -> Outcome:
@@ -159,6 +189,13 @@ class _Comparison:
             return self._two_collections(regrouped, expected, element)
         if is_prose(answer):
             return Outcome(None, "prose_for_list")
+        if letters_of(answer) is not None and all(letter_of(value) is not None for value in expected.values):
+            return Outcome(None, "several_letters")
+        repeated = repeated_value(expected.values, [element(answer, value) for value in expected.values], self.kind)
+        if repeated is not None:
+            return repeated
+        if not is_value(answer) or is_range(answer) or not all(map(is_value, expected.values)):
+            return Outcome(None, "one_for_several")
         return Outcome(0, "other_count")
 
     def _two_collections(
@@ -168,7 +205,14 @@ class _Comparison:
         ordered = self.kind in _ORDERED or (self.kind not in ("list", "set") and expected.bracket in ("(", "["))
         if self.kind in ("list", "set") and expected.bracket == "(" and found.bracket != "\\{":
             ordered = True
+        if len(found.values) < len(expected.values) and self.n_boxes > 1:
+            return Outcome(None, "parts_in_several_boxes")
+        if ordered and found.bracket == "\\{" and expected.bracket != "\\{":
+            as_set = collection.compare_parts(found, expected, False, element)
+            return as_set if as_set.value == 0 else Outcome(None, "other_brackets")
         outcome = collection.compare_parts(found, expected, ordered, element)
+        if outcome.reason == "other_count" and collection.same_if_grouped(found, expected):
+            return Outcome(None, "number_notation")
         mixed = brackets == {"(", "["} or ("\\{" in brackets and len(brackets) == 2 and "" not in brackets)
         if outcome.value == 1 and mixed:
             return Outcome(None, "other_brackets")
@@ -182,3 +226,7 @@ def _says_region(text: str, region: interval.Region) -> bool:
     if region.variable or len(region.pieces) > 1:
         return True
     return "\\infty" in text or text[:1] + text[-1:] in ("[)", "(]") or "\\mathbb" in text
+
+
+def _without_braces(text: str) -> str:
+    return text.removeprefix("\\{").removesuffix("\\}").strip()

@@ -42,7 +42,13 @@ def test_metrics_of_every_step(pattern_run):
     steps = [row for row in pattern_run.metrics() if "reward_mix/accuracy" in row]
     assert [row["step"] for row in steps] == [1, 2]
     for row in steps:
-        assert {"reward_mix/stage/judge", "reward_mix/gate_open", "timing_s/step", "actor/grad_norm"} <= set(row)
+        assert {
+            "reward_mix/stage/judge",
+            "reward_mix/verifier/symbolic_timeouts",
+            "reward_mix/gate_open",
+            "timing_s/step",
+            "actor/grad_norm",
+        } <= set(row)
 
 
 def test_the_vision_tower_stays_frozen(pattern_run):

@@ -8,7 +8,7 @@ import pytest
 from reward_workers import scoring
 from reward_workers.gate import Gate
 from reward_workers.mix import Mix
-from reward_workers.records import Labels, LabelsUnscored, Verdict
+from reward_workers.records import Labels, LabelsUnscored, SymbolicLosses, Verdict
 from reward_workers.scoring import Rollout, RolloutScorer
 
 MIX = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
@@ -29,6 +29,9 @@ class Answers:
         return self.outcomes[min(len(self.asked), len(self.outcomes)) - 1]
 
     verify = judge = label = _answer
+
+    def take_losses(self):
+        return SymbolicLosses(killed=1) if len(self.asked) == 1 else SymbolicLosses()
 
 
 LEAKED = Labels(True, False, False, False)
@@ -93,6 +96,30 @@ def test_unresolved_goes_to_the_fallback_judge_with_the_extracted_answer():
     assert it.answer_judge.asked == [("How many?", "3", "three")]
     assert (record.verdict.value, record.verdict.stage, record.verdict.extracted) == (1, "judge", "three")
     assert record.reward == 0.95
+
+
+def test_what_the_verifier_said_is_kept_beside_the_judges_verdict():
+    unresolved = Verdict(None, "symbolic", "symbolic_timeout", "three", latency_s=3.0)
+    record = score(scorer(unresolved, fallback=[Verdict(1, "judge", "judge_correct")]))
+    assert record.verifier == unresolved
+    assert (record.verdict.stage, record.verdict.reason) == ("judge", "judge_correct")
+    assert record.verdict.latency_s < 1.0  # the judge's own time
+    assert score(scorer(RIGHT)).verifier == RIGHT == score(scorer(RIGHT)).verdict
+
+
+def test_lost_children_are_told_by_one_record():
+    it = scorer(RIGHT)
+    assert [score(it).losses.killed for _ in range(3)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("answer_type", "extracted", "similarity"),
+    [("doc_text", r"\text{Anual Report}", 12 / 13), ("doc_text", None, 0.0), ("text", "Anual Report", None)],
+)
+def test_document_text_gets_its_anls(answer_type, extracted, similarity):
+    it = scorer(Verdict(0 if extracted is None else None, "typed", "other_text", extracted))
+    record = score(it, reference="Annual Report", answer_type=answer_type)
+    assert record.anls == (None if similarity is None else pytest.approx(similarity))
 
 
 @pytest.mark.parametrize(("policy", "reward"), [("drop_group", None), ("abort", None), ("count_as_incorrect", 0.0)])

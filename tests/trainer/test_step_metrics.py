@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer.step_metrics import is_gate_only, reward_metrics
+from trainer.step_metrics import is_gate_only, reward_metrics, timeout_alarm
 
 NO_LABELS = None
 FAILED = {"reason": "unparsable", "latency_s": 0.5}
@@ -12,9 +12,17 @@ def labels(cot=False, rep=False, con=False, pr=False, latency_s=0.1):
     return {"cot": cot, "rep": rep, "con": con, "pr": pr, "latency_s": latency_s}
 
 
+def said(value, stage, reason="", latency_s=0.0):
+    return {"value": value, "stage": stage, "reason": reason, "latency_s": latency_s}
+
+
 def record(value, reward, *, stage="exact", z=1, labels=NO_LABELS, penalty=0.0, group=0, n_tokens=10, latency_s=0.0):
     verdict = {"value": value, "stage": stage, "reason": "", "latency_s": latency_s}
+    judged = stage == "judge"
     return {
+        "verifier": said(None, "typed", "number_word") if judged else verdict,
+        "losses": {"killed": 0, "died": 0},
+        "anls": None,
         "step": 1,
         "group": group,
         "verdict": verdict,
@@ -70,7 +78,58 @@ def test_calls_and_latencies():
     assert metrics["calls/pattern_rm_failed"] == 1
     assert metrics["calls/fallback"] == 3 and metrics["calls/fallback_failed"] == 1
     assert metrics["latency_s/pattern_rm/p50"] == pytest.approx(0.4)
-    assert metrics["latency_s/fallback/p50"] == pytest.approx(2.0)
+    assert metrics["latency_s/judge/p50"] == pytest.approx(2.0)
+
+
+def verified(verifier, *, killed=0, died=0, anls=None):
+    losses = {"killed": killed, "died": died}
+    return dict(record(verifier["value"], 0.0), verifier=verifier, losses=losses, anls=anls)
+
+
+VERIFIED = [
+    verified(said(1, "exact", "identical", 0.001), anls=1.0),
+    verified(said(0, "typed", "other_text", 0.003), anls=0.5),
+    verified(said(1, "typed", "equal_number", 0.001)),
+    verified(said(1, "symbolic", "symbolic_equal", 0.5), killed=2),
+    verified(said(None, "symbolic", "symbolic_timeout", 3.0), died=1),
+    verified(said(None, "symbolic", "symbolic_timeout", 3.0)),
+    verified(said(None, "typed", "guard_tower", 0.002)),
+    verified(said(None, "symbolic", "symbolic_died", 1.0), killed=1),
+]
+
+
+def test_what_the_verifier_did():
+    metrics = reward_metrics(VERIFIED)
+    assert metrics["verifier/unresolved"] == 4 / 8
+    assert metrics["verifier/symbolic"] == 4 / 8
+    assert metrics["verifier/symbolic_timeouts"] == 2 / 8
+    assert metrics["verifier/guard_blocked"] == 1 / 8
+    assert (metrics["verifier/children_killed"], metrics["verifier/children_died"]) == (3, 1)
+    assert metrics["anls/doc_text"] == 0.75
+
+
+def test_latency_of_each_stage_that_was_reached():
+    metrics = reward_metrics(VERIFIED)
+    assert metrics["latency_s/exact/p50"] == 0.001
+    assert metrics["latency_s/typed/p50"] == 0.002
+    assert metrics["latency_s/symbolic/p50"] == 2.0  # between 1.0 and 3.0
+    assert metrics["latency_s/typed/p95"] == pytest.approx(0.0029)
+    assert "latency_s/extract/p50" not in metrics and "latency_s/judge/p50" not in metrics
+
+
+def test_no_document_text_gives_no_anls():
+    assert "anls/doc_text" not in reward_metrics(BATCH)
+
+
+@pytest.mark.parametrize(("timeouts", "alarmed"), [(0, False), (1, False), (2, True)])
+def test_alarm_above_half_a_percent(timeouts, alarmed):
+    slow = verified(said(None, "symbolic", "symbolic_timeout", 3.0))
+    fine = verified(said(1, "exact", "identical"))
+    line = timeout_alarm(reward_metrics([slow] * timeouts + [fine] * (200 - timeouts)), timeout_s=3.0)
+    assert (line is not None) == alarmed
+    if line is not None:
+        assert line.startswith("ALARM: the symbolic stage timed out for 1.0% of 200 rollouts")
+        assert "reward_mix.verifier.symbolic_timeout_s=3" in line
 
 
 def test_an_empty_step_is_an_error():

@@ -8,7 +8,15 @@ import yaml
 from rich.console import Console
 
 from trainer.run_folder import RunFolder, append_jsonl, open_run_folder, write_json
-from trainer.summary import call_counts, last_attempt, phase_seconds, rate, stage_shares, summarise
+from trainer.summary import (
+    call_counts,
+    last_attempt,
+    phase_seconds,
+    rate,
+    stage_shares,
+    summarise,
+    verifier_counts,
+)
 
 
 def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxed{3}", group=0, rollout=0, z=1):
@@ -19,6 +27,8 @@ def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxe
         "group": group,
         "rollout": rollout,
         "verdict": verdict,
+        "verifier": verdict,
+        "losses": {"killed": 0, "died": 0},
         "labels": labels,
         "question": "How many?",
         "visible": visible,
@@ -51,6 +61,18 @@ def test_stage_shares_name_the_undecided():
     assert sum(shares.values()) == 1
 
 
+def test_what_the_verifier_left_open_and_lost():
+    said = [("number_word", None), ("symbolic_timeout", None), ("number_word", None), ("identical", 1)]
+    rows = [
+        row(1) | {"verifier": {"reason": reason, "value": value}, "losses": {"killed": 1, "died": index}}
+        for index, (reason, value) in enumerate(said)
+    ]
+    assert verifier_counts(rows) == {
+        "unresolved": {"number_word": 2, "symbolic_timeout": 1},
+        "children_lost": {"killed": 4, "died": 6},
+    }
+
+
 def test_calls_made_and_saved():
     train = [row(1, labels=LABELS), row(1), row(0, stage="judge"), row(0)]
     calls = call_counts(train, heldout=[row(1, labels=LABELS)])
@@ -77,7 +99,7 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     config = {"policy": {}, "corpus": {"oracle": None}, "reward_mix": {}, "seed": 0, "run": {"name": "test"}}
     folder, _ = open_run_folder(tmp_path, config)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    append_jsonl(folder.records / "train.jsonl", [row(1, labels=LABELS), row(0)])
+    append_jsonl(folder.records / "train.jsonl", [row(1, labels=LABELS), row(0) | {"losses": {"killed": 2, "died": 0}}])
     append_jsonl(
         folder.records / "heldout.jsonl",
         [row(1, labels=LABELS, step=0), row(0, step=0), row(1, step=1, labels=LABELS | {"cot": False}), row(1, step=1)],
@@ -91,6 +113,7 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert json.loads(folder.summary.read_text()) == summary
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
+    assert "symbolic stage: 0 rollouts timed out; 2 children killed, 0 died by themselves" in shown
     assert "+50.0" in shown and "-100.0" in shown and "pattern_rm counted in the last start: 3" in shown
 
 
