@@ -82,7 +82,11 @@ def check(answer: str, reference: str, answer_type: str | None) -> None:
         parse(canonical_answer)
     except NotAnExpression:
         pass
-    for response, expected in ((f"\\boxed{{{answer}}}", reference), (answer, reference), (f"\\boxed{{{reference}}}", answer)):
+    for response, expected in (
+        (f"\\boxed{{{answer}}}", reference),
+        (answer, reference),
+        (f"\\boxed{{{reference}}}", answer),
+    ):
         verdict = verify_rules(response, expected, answer_type)
         explain(verdict, expected)
     content = extract_boxed(f"\\boxed{{{answer}}}").content
@@ -144,7 +148,9 @@ def growth_table() -> Table:
     for description, text in growth_texts():
         for name, seconds in growth_seconds(text).items():
             slowest[name] = sorted([*slowest[name], (seconds, description)], reverse=True)[:2]
-    table = Table("function", "slowest 100 KB", "ms", title=f"growth: {len(PIECES) + len(SPACES)} pieces in {len(FRAMES)} frames")
+    table = Table(
+        "function", "slowest 100 KB", "ms", title=f"growth: {len(PIECES) + len(SPACES)} pieces in {len(FRAMES)} frames"
+    )
     for name, found in slowest.items():
         for seconds, description in found:
             table.add_row(name, description, f"{seconds * 1e3:.1f}")

@@ -5,6 +5,7 @@ Plain frozen dataclasses without torch, ray or verl, so that every part and ever
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -79,6 +80,10 @@ class Labels:
     def as_dict(self) -> dict[str, bool]:
         return {label: getattr(self, label) for label in LABELS}
 
+    @property
+    def probabilities(self) -> dict[str, float | None]:
+        return {label: getattr(self, f"p_{label}") for label in LABELS}
+
 
 @dataclass(frozen=True, slots=True)
 class LabelsUnscored:
@@ -86,6 +91,26 @@ class LabelsUnscored:
 
     reason: str
     latency_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLabels:
+    """What the rule-based detectors say of one visible response (`reward_workers.detectors`).
+
+    Attributes:
+        cot, rep: a rule saw the pattern; False where none did.
+        con, pr: the same, None where the rules abstain.
+        reasons: the rules that spoke, such as ``cot:self_correction``.
+    """
+
+    cot: bool
+    rep: bool
+    con: bool | None
+    pr: bool | None
+    reasons: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, bool | None]:
+        return {label: getattr(self, label) for label in LABELS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +128,12 @@ class RewardRecord:
             worked for: only sums over records mean something.
         anls: similarity to the reference in 0..1 for answer type ``doc_text``, None for the others (policy 12).
         z: the gate of the pattern penalty, 0 or 1.
-        penalty: what the labels cost before gate and clip, 0..cap; 0.0 without labels.
+        labels: PatternRM's; None where it was not asked.
+        rule_labels: the detectors'; None for an empty response.
+        charged: what the penalty is computed of, 0..1 for each label (`label_source.charged_labels`); None where there
+            is no penalty, or a source that it needs was not asked.
+        weights: the weights in force for this rollout, by label (`reward_mix.schedule`).
+        penalty: what the charged labels cost before gate and clip, 0..cap; 0.0 without them.
         reward: clip(s_ver + s_pat, 0, 1); None when the rollout could not be scored.
         n_tokens: generated tokens.
         truncated: generation stopped at the length limit.
@@ -119,6 +149,9 @@ class RewardRecord:
     anls: float | None
     z: int
     labels: Labels | LabelsUnscored | None
+    rule_labels: RuleLabels | None
+    charged: Mapping[str, float] | None
+    weights: Mapping[str, float]
     penalty: float
     reward: float | None
     n_tokens: int

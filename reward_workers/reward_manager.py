@@ -6,20 +6,30 @@ One instance lives in each reward worker actor and scores each rollout as soon a
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
+import ray
 from omegaconf import DictConfig, OmegaConf
 from verl import DataProto
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from reward_workers.gate import Gate
 from reward_workers.judges.answer_judge import AnswerJudge
+from reward_workers.judges.cache import JudgeCache
+from reward_workers.judges.calls import JudgeCall, collect_calls
+from reward_workers.judges.client import JudgeClient
+from reward_workers.judges.directory import Addresses
+from reward_workers.judges.directory_link import DirectoryLink
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.judges.settings import JudgeSettings
-from reward_workers.mix import Mix
+from reward_workers.label_source import asks_pattern_rm
 from reward_workers.records import RewardRecord
 from reward_workers.scoring import Rollout, RolloutScorer
 from reward_workers.verifier import Verifier
+from reward_workers.worker_index import worker_index
 from rollout_workers.channels import split_channels
 
 
@@ -33,10 +43,19 @@ class PatternRewardManager(RewardManagerBase):
     def __init__(self, config: DictConfig, tokenizer: Any, compute_score: Any, **_verl_reward_model: Any):
         super().__init__(config, tokenizer, compute_score)
         self._policy = config.policy
-        self._scorer = build_scorer(cast(dict[str, Any], OmegaConf.to_container(config, resolve=True)))
+        self._scorer = build_scorer(
+            cast(dict[str, Any], OmegaConf.to_container(config, resolve=True)),
+            worker=worker_index(ray.get_runtime_context().get_actor_name()),
+        )
+        self._directory = DirectoryLink(config.run.dir, self._use_addresses, self._scorer.outages)
+
+    def _use_addresses(self, addresses: Addresses) -> None:
+        for judge, client in judge_clients(self._scorer).items():
+            client.set_base_urls(addresses[judge])
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         """Score the last sequence of `data` (length 1 with single-turn agent loops)."""
+        await self._directory.known()
         item = data[-1:][0]
         fields = item.non_tensor_batch
         info = fields["extra_info"]
@@ -56,48 +75,74 @@ class PatternRewardManager(RewardManagerBase):
             question=str(info["question"]),
             reference=str(fields["reward_model"]["ground_truth"]),
             visible=channels.visible,
+            weights=fields["pattern_weights"],
             answer_type=info.get("answer_type"),
             options=_as_list(info.get("options")),
             n_tokens=n_tokens,
             truncated=bool(fields["truncated"]),
             validate=bool(fields["validate"]),
         )
-        record = await self._scorer.score(rollout)
+        with collect_calls() as calls:
+            record = await self._scorer.score(rollout)
         return {
             "reward_score": record.reward or 0.0,
             "reward_extra_info": {
                 "acc": float(record.verdict.value == 1),
                 "unscored": float(record.reward is None),
-                "record": json.dumps(_with_texts(record, rollout, channels.flags), ensure_ascii=False),
+                "record": json.dumps(_as_line(record, rollout, channels.flags, calls), ensure_ascii=False),
             },
         }
 
 
-def build_scorer(config: dict[str, Any]) -> RolloutScorer:
-    """The scorer of a resolved configuration; the judges' base URLs are filled in when their servers are known."""
-    mix, judges = config["reward_mix"], config["judges"]
+def build_scorer(config: dict[str, Any], worker: int) -> RolloutScorer:
+    """The scorer of a resolved configuration in one of its reward workers.
+
+    The judges' base URLs are filled in when their servers are known; of the calls that a judge may get at once, this
+    worker (0..reward.num_workers-1) takes its share.
+    """
+    mix = config["reward_mix"]
+    workers = config["reward"]["num_workers"]
+    judges = {
+        name: JudgeSettings.from_config(config["judges"][name], name).share(worker, workers)
+        for name in (("fallback", "pattern_rm") if asks_pattern_rm(mix) else ("fallback",))
+    }
+    cache = open_cache(config["judge_cache"])
     pattern_rm = None
-    if mix["pattern_penalty"]:
-        pattern_rm = PatternRM(JudgeSettings.from_config(judges["pattern_rm"], "pattern_rm"), mix["threshold"])
+    if asks_pattern_rm(mix):
+        pattern_rm = PatternRM(judges["pattern_rm"], mix["threshold"], cache)
     return RolloutScorer(
         verifier=Verifier(**mix["verifier"]),
-        answer_judge=AnswerJudge(JudgeSettings.from_config(judges["fallback"], "fallback")),
+        answer_judge=AnswerJudge(judges["fallback"], cache),
         pattern_rm=pattern_rm,
         gate=Gate(**mix["gate"]),
-        mix=Mix(weights=mix["weights"], cap=mix["cap"]),
+        cap=mix["cap"],
+        source=mix["labels"]["source"] if mix["pattern_penalty"] else None,
+        penalty=mix["penalty"],
         score_incorrect=mix["score_incorrect"],
         on_unscored=mix["on_unscored"],
         max_wait_s=mix["max_wait_s"],
     )
 
 
-def _with_texts(record: RewardRecord, rollout: Rollout, flags: Any) -> dict[str, Any]:
+def open_cache(section: dict[str, Any]) -> JudgeCache | None:
+    """The cache of the section `judge_cache`, shared by both judges; None when it is switched off."""
+    return JudgeCache(Path(section["folder"]), section["size_limit_gb"]) if section["enabled"] else None
+
+
+def judge_clients(scorer: RolloutScorer) -> dict[str, JudgeClient]:
+    """The clients of the judges that a scorer of :func:`build_scorer` asks, by the judge's key."""
+    judges = {"fallback": scorer.answer_judge, "pattern_rm": scorer.pattern_rm}
+    return {name: judge.client for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
+
+
+def _as_line(record: RewardRecord, rollout: Rollout, flags: Any, calls: Sequence[JudgeCall]) -> dict[str, Any]:
     return {
         **record.as_dict(),
         "question": rollout.question,
         "reference": rollout.reference,
         "visible": rollout.visible,
         "flags": list(flags),
+        "judge_calls": [asdict(call) for call in calls],
     }
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ import ray
 import torch
 import transfer_queue as tq
 import verl
+from tensordict import TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput, AgentLoopWorker
 from verl.experimental.agent_loop.agent_loop import DictConfigWrap
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
@@ -35,13 +36,13 @@ from verl.trainer.ppo.v1.agent_loop_tq import (
 )
 from verl.utils.profiler import simple_timer
 from verl.utils.rollout_trace import rollout_trace_attr
-from verl.utils.tensordict_utils import list_of_dict_to_tensordict
+from verl.utils.tensordict_utils import assign_non_tensor_data, get_non_tensor_data, list_of_dict_to_tensordict
 from verl.utils.tokenizer import get_processor_token_id
 
 from rollout_workers.modes import check_prompt_tail, prompt_tail
 from rollout_workers.prompt_inputs import PromptInputs, actor_inputs, without_pixels
 from rollout_workers.queue_records import QueueRecord, queue_record
-from rollout_workers.reward_call import is_truncated, reward_batch
+from rollout_workers.reward_call import PATTERN_WEIGHTS, is_truncated, reward_batch
 from rollout_workers.upstream import require_verl
 
 require_verl(verl.__version__, "rollout_workers.agent_loop")
@@ -289,11 +290,27 @@ class PatternAgentLoopWorker(_StockWorker):
 
 
 class PatternAgentLoopManager(AgentLoopManagerTQ):
-    """verl's manager with `PatternAgentLoopWorker` actors."""
+    """verl's manager with `PatternAgentLoopWorker` actors.
+
+    Attributes:
+        weights_of: from (global step, validate) to the pattern weights by label; the trainer sets it before it submits
+            prompts. Every batch passes here (training, refills, what a resume issues again, validation), so its
+            rollouts carry the weights of the step in which they were started.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(PatternAgentLoopWorker)
+        self.weights_of: Callable[[int, bool], Mapping[str, float]] | None = None
+
+    def generate_sequences(self, prompts: TensorDict) -> None:
+        """Hand a batch of prompts to the workers, without waiting for the rollouts."""
+        if self.weights_of is None:
+            raise RuntimeError("PatternAgentLoopManager.weights_of is not set: the trainer's fit sets it")
+        step = int(get_non_tensor_data(prompts, "global_steps", None))
+        validate = bool(get_non_tensor_data(prompts, "validate", False))
+        assign_non_tensor_data(prompts, PATTERN_WEIGHTS, dict(self.weights_of(step, validate)))
+        super().generate_sequences(prompts)
 
 
 def _worker_of(index: Any, workers: Collection[Any]) -> int:

@@ -40,7 +40,7 @@ def find_markers(text: str, tokens: Iterable[str]) -> list[Marker]:
     hits = list(re.finditer("|".join(re.escape(token) for token in alternatives), text))
     if not hits:
         return []
-    spans = _code_spans(text)
+    spans = code_spans(text)
     starts = [start for start, _ in spans]
     found = []
     for hit in hits:
@@ -66,7 +66,7 @@ def _in_sentence(text: str, start: int, end: int) -> bool:
     )
 
 
-def _code_spans(text: str) -> list[tuple[int, int]]:
+def code_spans(text: str) -> list[tuple[int, int]]:
     """Closed code fences and inline code, as sorted offsets that do not overlap."""
     fences = _fences(text)
     spans: list[tuple[int, int]] = []

@@ -29,7 +29,13 @@ class RewardBatch(DataProto):
         self.batch = TensorDict({key: torch.from_numpy(np.array(array)) for key, array in arrays.items()}, batch_size=1)
 
 
-SAMPLE_KEYS = ("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info")
+PATTERN_WEIGHTS = "pattern_weights"
+"""Column with the pattern weights in force, by label; the agent loop manager adds it to each batch of prompts."""
+
+SAMPLE_KEYS = (
+    *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
+    PATTERN_WEIGHTS,
+)
 """Columns of the data set row and of the rollout that a reward manager finds in `non_tensor_batch`."""
 
 

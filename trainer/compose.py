@@ -173,8 +173,8 @@ def explain(error: Exception) -> str:
 
 
 def config_groups() -> list[str]:
-    """Names of this project's groups, such as `reward_mix`."""
-    return sorted(path.name for path in CONFIG_DIR.iterdir() if path.is_dir())
+    """Names of this project's groups, such as `reward_mix` and `reward_mix/schedule`."""
+    return sorted(path.relative_to(CONFIG_DIR).as_posix() for path in CONFIG_DIR.rglob("*") if path.is_dir())
 
 
 def first_line(error: Exception) -> str:

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from reward_workers.records import LABELS
+from trainer.label_metrics import SOURCES
 
 LABEL_COLOURS = dict(zip(LABELS, ("tab:red", "tab:orange", "tab:purple", "tab:brown"), strict=True))
 LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative"}
@@ -29,13 +30,17 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
     _line(accuracy, train, "reward_mix/accuracy", "accuracy", "training", "tab:blue")
     _points(accuracy, summary["heldout"], lambda figures: figures["accuracy"], "held-out", "black")
     _line(trigger, train, "reward_mix/trigger", "Trigger", "training, right answers (PatternRM)", "tab:red")
+    _line(trigger, train, "reward_mix/rules/trigger", None, "training, all answers (rules)", "tab:orange")
     for judge, colour, name in (
         ("oracle", "black", "held-out, toy oracle"),
         ("pattern_rm", "tab:green", "held-out, PatternRM"),
+        ("rules", "tab:orange", "held-out, rules"),
     ):
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(trigger, judged, lambda figures, judge=judge: figures[judge]["trigger"], name, colour)
-    judge = "oracle" if any("oracle" in figures for figures in summary["heldout"]) else "pattern_rm"
+    judge, name = next(
+        (source for source in SOURCES if any(source[0] in figures for figures in summary["heldout"])), SOURCES[0]
+    )
     for label in LABELS:
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(
@@ -46,7 +51,7 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
             LABEL_COLOURS[label],
             joined=True,
         )
-    labels.set_title(f"label rates, held-out ({'toy oracle' if judge == 'oracle' else 'PatternRM'})")
+    labels.set_title(f"label rates, held-out ({name})")
     _line(length, train, "reward_mix/n_tokens/mean", "response length (tokens)", "training", "tab:blue")
     _line(seconds, train[1:], "timing_s/step", "seconds a step (without the first)", "whole step", "tab:gray")
     for key, name, colour in (("gen", "generate and score", "tab:blue"), ("update_actor", "update", "tab:orange")):

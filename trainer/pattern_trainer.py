@@ -8,24 +8,25 @@ one: the advantages of a group with an unscored rollout are zero, because a miss
 from __future__ import annotations
 
 import json
-import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 import transfer_queue as tq
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls
 
+from trainer.label_metrics import Record
 from trainer.progress import Progress
+from trainer.reward_loop import restarting_reward_workers
 from trainer.run_folder import RunFolder, append_jsonl
-from trainer.step_metrics import Record, reward_metrics, timeout_alarm
+from trainer.step_metrics import reward_metrics, timeout_alarm
 from trainer.tracking import Trackers
 from trainer.watchdog import Watchdog
-
-logger = logging.getLogger(__name__)
+from trainer.weight_schedule import STATE_FILE, Weights, build_schedule, restore_state, save_state
 
 
 class AbortedByPolicy(RuntimeError):
@@ -35,18 +36,33 @@ class AbortedByPolicy(RuntimeError):
 class PatternTrainerMixin(PPOTrainer):
     """Placed before a verl trainer by `make_trainer_cls`; `attach` must be called before `fit`."""
 
+    total_training_steps: int
+
     def attach(
-        self, *, folder: RunFolder, trackers: Trackers, progress: Progress, watchdog: Watchdog, attempt: int
+        self,
+        *,
+        folder: RunFolder,
+        trackers: Trackers,
+        progress: Progress,
+        watchdog: Watchdog,
+        judge_lost: Callable[[], str | None],
+        attempt: int,
     ) -> None:
         self._folder = folder
         self._trackers = trackers
         self._progress = progress
         self._watchdog = watchdog
+        self._judge_lost = judge_lost
         self._attempt = attempt
         self._stop_requested = False
+        self.ended_by: str | None = None
+        """Why `fit` returned before its last step without having been asked to."""
         self._saved_step: int | None = None
         self._data_order: dict[str, Any] = {}
         self._dataset_rows: dict[int, int] | None = None
+        reward_mix = cast(dict[str, Any], OmegaConf.to_container(self.config.reward_mix, resolve=True))
+        self._schedule = build_schedule(reward_mix)
+        self._step_verdicts: list[int] = []
 
     def request_stop(self) -> None:
         """Finish the current step, write a checkpoint, and return from `fit`."""
@@ -60,7 +76,27 @@ class PatternTrainerMixin(PPOTrainer):
     def logger(self, ignored: Any) -> None:
         """verl's `fit` builds its own `Tracking` (trainer_base.py:425) from `trainer.logger`, which is empty here."""
 
+    def _setup(self) -> None:
+        with restarting_reward_workers(self.config.run.reward_worker_restarts):
+            super()._setup()
+
     # ---- the loop ----
+
+    def fit(self, agent_loop_manager: Any) -> None:
+        agent_loop_manager.weights_of = self._weights_of
+        super().fit(agent_loop_manager)
+
+    def _weights_of(self, step: int, validate: bool) -> Weights:
+        """The weights that travel with the rollouts of a step; in validation those of `reward_mix.weights`."""
+        return self._schedule.base if validate else self._schedule.weights(step)
+
+    def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
+        """One step; the weight schedule then learns its accuracy, before a checkpoint of the step is written."""
+        self._step_verdicts = []
+        batch = super().step(metrics, timing_raw)
+        if self._step_verdicts:
+            self._schedule.observe(sum(self._step_verdicts) / len(self._step_verdicts))
+        return batch
 
     def on_step_begin(self) -> None:
         self._watchdog.beat(f"step {self.global_steps}")
@@ -70,7 +106,13 @@ class PatternTrainerMixin(PPOTrainer):
 
     def on_step_end(self) -> None:
         super().on_step_end()
-        if self._stop_requested:
+        lost = self._judge_lost()
+        if lost and self.global_steps < self.total_training_steps:
+            self.ended_by = (
+                f"{lost}\nNothing in this job can bring that judge back. A checkpoint of step {self.global_steps} is "
+                "written; repair the judge and start the same command again"
+            )
+        if self._stop_requested or self.ended_by:
             if self._saved_step != self.global_steps:
                 self._save_checkpoint()
             self.total_training_steps = self.global_steps
@@ -82,15 +124,40 @@ class PatternTrainerMixin(PPOTrainer):
 
     def _save_checkpoint(self) -> None:
         self._watchdog.beat(f"checkpoint of step {self.global_steps}")
+        # First: verl writes the marker that makes a checkpoint count last.
+        save_state(self._schedule, Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}")
         super()._save_checkpoint()
         self._saved_step = self.global_steps
         self._progress.say(f"checkpoint of step {self.global_steps} written")
+
+    def _load_checkpoint(self) -> None:
+        super()._load_checkpoint()
+        if self.global_steps == 0:
+            return
+        foreign = self.config.trainer.resume_mode == "resume_path"
+        folder = (
+            Path(self.config.trainer.resume_from_path)
+            if foreign
+            else Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
+        )
+        if restore_state(self._schedule, folder):
+            return
+        if not foreign:
+            raise ValueError(
+                f"{folder / STATE_FILE} is missing, and reward_mix.schedule cannot go on without it: delete the "
+                f"checkpoint {folder.name} and name an older one in latest_checkpointed_iteration.txt, or set "
+                "run.name=<new name>"
+            )
+        self._progress.say(f"the weight schedule starts afresh: {folder} holds no {STATE_FILE}")
 
     # ---- rewards ----
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_advantage(batch, metrics)
         records = _read_records(batch)
+        # Kept now: the step may end here (abort), and a run that is killed after its checkpoint does not come back.
+        self._keep([record for _, record in sorted(records.items(), key=_by_group)], "train")
+        self._step_verdicts += [r["verdict"]["value"] for r in records.values() if r["verdict"]["value"] is not None]
         dropped = {_uid(key) for key, record in records.items() if record["reward"] is None}
         if not dropped:
             return batch
@@ -132,8 +199,7 @@ class PatternTrainerMixin(PPOTrainer):
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
         records = [record for _, record in sorted(_read_records(batch).items(), key=_by_group)]
-        self._keep(records, "train")
-        components = self._components(records)
+        components = self._components(records) | self._schedule.metrics()
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
         if every and global_steps % every == 0:
@@ -160,7 +226,6 @@ class PatternTrainerMixin(PPOTrainer):
         alarm = timeout_alarm(components, self.config.reward_mix.verifier.symbolic_timeout_s)
         if alarm is not None:
             self._progress.say(alarm)
-            logger.warning(alarm)
         return components
 
     def _keep(self, records: Sequence[Record], split: str) -> None:

@@ -15,6 +15,7 @@ from trainer.batch import read_batch
 from trainer.compose import is_hub_id
 from trainer.endpoints import shown
 from trainer.preflight import Inputs, gpu_roles
+from trainer.schedule_section import describe_schedule
 from trainer.sections import Files, RewardMix
 from trainer.settings import Settings
 from trainer.verl_keys import cautions
@@ -72,8 +73,25 @@ def describe_reward(mix: RewardMix) -> str:
     return (
         f"r = clip(s_ver - z min({mix.cap:g}, {total}), 0, 1), z ~ Bernoulli({mix.gate.probability:g}) per "
         f"{mix.gate.scope}, gate seed {mix.gate.seed}; right answer with every label: {least:g} where z = 1, "
-        f"{expected:g} on average; wrong answer: 0; unscored: {mix.on_unscored}"
+        f"{expected:g} on average; wrong answer: 0; {_labels(mix)}; {describe_schedule(mix.schedule)}; "
+        f"unscored: {mix.on_unscored}"
     )
+
+
+def _labels(mix: RewardMix) -> str:
+    """Whose labels are charged, and how."""
+    sources = {
+        "pattern_rm": "PatternRM",
+        "rules": "the rules",
+        "union": "PatternRM or the rules",
+        "agreement": "PatternRM and the rules",
+    }
+    if mix.penalty == "expected":
+        return f"probabilities of {sources[mix.labels.source]}"
+    above = mix.threshold.model_dump()
+    shown = " ".join(f"{label}>{value:g}" for label, value in above.items()) if len(set(above.values())) > 1 else ""
+    at = shown or f"above {above['cot']:g}"
+    return f"labels of {sources[mix.labels.source]}" + (f" ({at})" if mix.asks_pattern_rm else "")
 
 
 def describe_judge(judge: JudgeSettings, inputs: Inputs) -> str:
@@ -132,7 +150,8 @@ def _judge_rows(settings: Settings, inputs: Inputs) -> Iterator[Row]:
     for name, judge in settings.judges.items():
         yield f"judge {name}", describe_judge(judge, inputs)
     if settings.pattern_rm is None:
-        yield "judge pattern_rm", "none: reward_mix.pattern_penalty=false"
+        penalised = settings.reward_mix.pattern_penalty
+        yield "judge pattern_rm", f"none: reward_mix.{'labels.source=rules' if penalised else 'pattern_penalty=false'}"
 
 
 def _batch_rows(settings: Settings, config: DictConfig, inputs: Inputs) -> Iterator[Row]:

@@ -52,6 +52,8 @@ def _headline(metrics: Mapping[str, float]) -> str:
     if "trigger" in metrics:
         labels = " ".join(f"{label} {metrics[f'label/{label}']:.2f}" for label in LABELS)
         parts.append(f"Trigger {metrics['trigger']:.3f} ({labels})")
+    elif "rules/trigger" in metrics:
+        parts.append(f"Trigger by rules {metrics['rules/trigger']:.3f}")
     parts.append(f"tokens {metrics['n_tokens/mean']:.0f}")
     if metrics["unscored"]:
         parts.append(f"UNSCORED {metrics['unscored']:.1%}")

@@ -70,12 +70,12 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
     console.print("starting Ray")
     _init_ray(config, folder)
     stop = _StopOnSignal()
-    printer = _ProgressPrinter()
+    printer = _ProgressPrinter(config.run.dir)
     failure: list[BaseException] = []
 
     def job() -> None:
         try:
-            run_ppo(config, task_runner_class())
+            run_ppo(config, task_runner_class(config.run.dir))
         except BaseException as error:  # noqa: BLE001 - handed to the main thread, which reports it
             failure.append(error)
 
@@ -152,7 +152,8 @@ class _StopOnSignal:
 class _ProgressPrinter:
     """Fetches the task runner's progress lines and prints them."""
 
-    def __init__(self) -> None:
+    def __init__(self, run_dir: str) -> None:
+        self._run_dir = run_dir
         self._printed = 0
         self._runner: Any = None
 
@@ -185,11 +186,11 @@ class _ProgressPrinter:
     def _find_runner(self) -> Any:
         import ray
 
-        from trainer.task_runner import ACTOR_NAME
+        from reward_workers.judges.directory import host_name
 
         if self._runner is None and ray.is_initialized():
             try:
-                self._runner = ray.get_actor(ACTOR_NAME)
+                self._runner = ray.get_actor(host_name(self._run_dir))
             except ValueError:
                 return None  # not started yet
         return self._runner

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from rollout_workers.families import check_mode, get_family
+from trainer.schedule_section import Schedule
 
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -40,6 +41,7 @@ class Run(Section):
     name: Name
     dir: Annotated[str, Field(min_length=1)]
     stall_timeout_s: Seconds
+    reward_worker_restarts: Count
     worker_output: bool
 
 
@@ -90,6 +92,19 @@ class GateSettings(Section):
     seed: int
 
 
+class Thresholds(Section):
+    cot: Share
+    rep: Share
+    con: Share
+    pr: Share
+
+
+class LabelSettings(Section):
+    """Whose labels the penalty charges (`reward_workers.label_source`)."""
+
+    source: Literal["pattern_rm", "rules", "union", "agreement"]
+
+
 class VerifierSettings(Section):
     symbolic: bool
     symbolic_timeout_s: Seconds
@@ -103,13 +118,21 @@ class RewardMix(Section):
     name: Name
     pattern_penalty: bool
     weights: Weights
+    schedule: Schedule
     cap: Share
     gate: GateSettings
-    threshold: Share
+    penalty: Literal["hard", "expected"]
+    threshold: Thresholds
+    labels: LabelSettings
     score_incorrect: bool
     on_unscored: Literal["drop_group", "abort", "count_as_incorrect"]
     max_wait_s: Seconds
     verifier: VerifierSettings
+
+    @property
+    def asks_pattern_rm(self) -> bool:
+        """Whether PatternRM is served and asked."""
+        return self.pattern_penalty and self.labels.source != "rules"
 
 
 class PolicyPlacement(Section):
@@ -133,6 +156,14 @@ class Cluster(Section):
     judge_replicas: JudgeReplicas
 
 
+class JudgeCache(Section):
+    """Results of judges on disk; `size_limit_gb` bounds the folder of one node, in 10^9 bytes."""
+
+    enabled: bool
+    folder: Annotated[str, Field(min_length=1)]
+    size_limit_gb: Annotated[float, Field(ge=0.001)]
+
+
 class Tracking(Section):
     kind: Literal["wandb", "tensorboard", "none"]
     project: Annotated[str, Field(min_length=1)]
@@ -149,5 +180,6 @@ SECTIONS: dict[str, type[Section]] = {
     "corpus": Corpus,
     "reward_mix": RewardMix,
     "cluster": Cluster,
+    "judge_cache": JudgeCache,
     "tracking": Tracking,
 }

@@ -16,14 +16,15 @@ from pydantic import ValidationError
 
 from reward_workers.judges.settings import JudgeSettings
 from trainer.compose import ConfigError, explain, nearest
-from trainer.sections import SECTIONS, Cluster, Corpus, Policy, RewardMix, Run, Section, Tracking
+from trainer.schedule_section import SCHEDULES
+from trainer.sections import SECTIONS, Cluster, Corpus, JudgeCache, Policy, RewardMix, Run, Section, Tracking
 
 JUDGES = ("fallback", "pattern_rm")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The checked settings of one run. `pattern_rm` is None without a pattern penalty: nothing asks that judge."""
+    """The checked settings of one run. `pattern_rm` is None where the reward asks no PatternRM."""
 
     dry_run: bool
     seed: int
@@ -32,6 +33,7 @@ class Settings:
     corpus: Corpus
     reward_mix: RewardMix
     cluster: Cluster
+    judge_cache: JudgeCache
     tracking: Tracking
     fallback: JudgeSettings
     pattern_rm: JudgeSettings | None
@@ -60,8 +62,8 @@ def read_settings(config: DictConfig) -> Settings:
         if type(config[key]) is not kind:
             problems.append(f"{key}={config[key]!r}: set {'true or false' if kind is bool else 'a whole number'}")
     mix = sections.get("reward_mix")
-    penalised = mix.pattern_penalty if isinstance(mix, RewardMix) else True
-    judges = _read_judges(plain["judges"] or {}, penalised, problems)
+    asked = mix.asks_pattern_rm if isinstance(mix, RewardMix) else True
+    judges = _read_judges(plain["judges"] or {}, asked, problems)
     if isinstance(mix, RewardMix):
         problems += _check_reward(mix)
     if problems:
@@ -73,7 +75,7 @@ def read_settings(config: DictConfig) -> Settings:
         pattern_rm=judges.get("pattern_rm"),
         **sections,  # type: ignore[arg-type]
     )
-    problems = _check_judges(settings)
+    problems = _check_judges(settings) + _check_concurrency(settings, config.reward.num_workers)
     if problems:
         raise ConfigError(problems)
     return settings
@@ -98,11 +100,16 @@ def _collect(check: Callable[[], Section], name: str, problems: list[str]) -> Se
 def _one_line(section: str, detail: Mapping[str, Any]) -> str:
     """A pydantic error as `key=value: what to do`."""
     path = [section, *(str(part) for part in detail["loc"] if not str(part).startswith(("constrained-", "list[")))]
-    key = ".".join(path)
+    key = ".".join(part for part in path if part not in SCHEDULES)
     if detail["type"] == "extra_forbidden":
-        return f"{key}: no such key in {'.'.join(path[:-1])}{nearest(path[-1], _keys_of(path[:-1]))}"
+        return f"{key}: no such key in {key.rpartition('.')[0]}{nearest(path[-1], _keys_of(path[:-1]))}"
+    if detail["type"].startswith("union_tag") or detail["type"] == "model_attributes_type":
+        kind = detail["input"].get("kind") if isinstance(detail["input"], Mapping) else detail["input"]
+        return f"{key}.kind={kind!r}: choose {key.replace('.', '/')}={' | '.join(SCHEDULES)}"
     if detail["type"] == "missing":
         return f"{key} is missing: set it"
+    if detail["type"] == "model_type":
+        return f"{key}={detail['input']!r}: a section stands here; set its keys: {', '.join(_keys_of(path))}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     if message.startswith(f"{key}="):
         return message
@@ -110,17 +117,17 @@ def _one_line(section: str, detail: Mapping[str, Any]) -> str:
 
 
 def _keys_of(path: list[str]) -> list[str]:
-    """The keys of a section by its path, such as ["reward_mix", "gate"]."""
+    """The keys of a section by its path, such as ["reward_mix", "gate"] or ["reward_mix", "schedule", "constant"]."""
     model: Any = SECTIONS[path[0]]
     for part in path[1:]:
-        model = model.model_fields[part].annotation
+        model = SCHEDULES.get(part) or model.model_fields[part].annotation
     return list(model.model_fields)
 
 
-def _read_judges(plain: Mapping[str, Any], penalised: bool, problems: list[str]) -> dict[str, JudgeSettings]:
+def _read_judges(plain: Mapping[str, Any], asks_pattern_rm: bool, problems: list[str]) -> dict[str, JudgeSettings]:
     problems += [f"judges.{name}: no such judge{nearest(name, JUDGES)}" for name in plain if name not in JUDGES]
     judges = {}
-    for name in JUDGES if penalised else JUDGES[:1]:
+    for name in JUDGES if asks_pattern_rm else JUDGES[:1]:
         if plain.get(name) is None:
             problems.append(f"judges.{name} is missing: choose judge=toy, judge=cluster or judge=external")
             continue
@@ -136,7 +143,7 @@ def _check_reward(mix: RewardMix) -> list[str]:
     if mix.pattern_penalty and (mix.gate.probability == 0 or mix.cap == 0):
         key = "gate.probability" if mix.gate.probability == 0 else "cap"
         problems.append(
-            f"reward_mix.{key}=0 never penalises, yet serves PatternRM: choose reward_mix=base_rl, or all four weights "
+            f"reward_mix.{key}=0 never penalises: choose reward_mix=base_rl, or all four weights "
             "0 to watch the labels without a penalty"
         )
     if mix.score_incorrect and not mix.pattern_penalty:
@@ -144,6 +151,17 @@ def _check_reward(mix: RewardMix) -> list[str]:
             "reward_mix.score_incorrect=true needs PatternRM, and reward_mix.pattern_penalty=false serves none: set "
             "pattern_penalty=true with all four weights 0 to watch the labels without a penalty"
         )
+    if mix.pattern_penalty and mix.labels.source == "rules":
+        if mix.score_incorrect:
+            problems.append(
+                "reward_mix.score_incorrect=true needs PatternRM, and reward_mix.labels.source='rules' serves none "
+                "(the rules label wrong answers in any case): set it to false, or labels.source to pattern_rm"
+            )
+        if mix.penalty == "expected":
+            problems.append(
+                "reward_mix.penalty='expected' needs PatternRM's probabilities, and reward_mix.labels.source='rules' "
+                "serves none: set penalty=hard, or labels.source to pattern_rm, union or agreement"
+            )
     return problems
 
 
@@ -159,6 +177,19 @@ def _check_judges(settings: Settings) -> list[str]:
                 f"{settings.reward_mix.max_wait_s:g}: a rollout would be given up first; lower the one or raise "
                 f"the other"
             )
+        if judge.breaker.cooldown_s >= settings.reward_mix.max_wait_s:
+            problems.append(
+                f"{where}.breaker.cooldown_s={judge.breaker.cooldown_s:g} is not below reward_mix.max_wait_s="
+                f"{settings.reward_mix.max_wait_s:g}: a rollout would be given up before the judge is tried again; "
+                f"lower the one or raise the other"
+            )
+        longest_s = settings.reward_mix.max_wait_s + judge.total_timeout_s
+        if settings.run.stall_timeout_s <= longest_s:
+            problems.append(
+                f"run.stall_timeout_s={settings.run.stall_timeout_s:g} would end the run while it waits for a judge "
+                f"(reward_mix.max_wait_s={settings.reward_mix.max_wait_s:g} and {where}.total_timeout_s="
+                f"{judge.total_timeout_s:g}): set it above {longest_s:g}"
+            )
         if judge.serve is None:
             continue
         gpus = judge.serve.gpus_per_replica
@@ -167,3 +198,11 @@ def _check_judges(settings: Settings) -> list[str]:
                 f"{where}.serve.gpus_per_replica={gpus:g} on cluster.device=cpu: choose judge=toy, or judge=external"
             )
     return problems
+
+
+def _check_concurrency(settings: Settings, workers: Any) -> list[str]:
+    """The reward workers share the calls that a judge may get (`JudgeSettings.share`)."""
+    if type(workers) is not int or workers < 1:
+        return [f"reward.num_workers={workers!r}: set a whole number of at least 1"]
+    problems = (judge.too_few_calls(workers) for judge in settings.judges.values())
+    return [problem for problem in problems if problem is not None]

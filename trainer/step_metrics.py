@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from reward_workers.records import LABELS, STAGES
-
-Record = dict[str, Any]
-"""One rollout as it stands in the JSONL: `reward_workers.records.RewardRecord.as_dict()` and its texts."""
+from reward_workers.records import STAGES
+from trainer.judge_metrics import judge_metrics
+from trainer.label_metrics import Record, is_labelled, label_metrics
 
 TIMEOUT_ALARM = 0.005
 """Share of rollouts whose verdict the symbolic deadline cost, above which a step says so."""
@@ -43,8 +42,9 @@ def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
     if rewards:
         metrics |= {"reward/mean": float(np.mean(rewards)), "reward/std": float(np.std(rewards))}
     metrics |= _verifier_metrics(records)
-    metrics |= _label_metrics(records)
+    metrics |= label_metrics(records)
     metrics |= _call_metrics(records)
+    metrics |= judge_metrics(records)
     metrics |= _group_metrics(records)
     metrics["rollouts"] = float(n)
     return metrics
@@ -92,22 +92,8 @@ def timeout_alarm(metrics: Mapping[str, float], timeout_s: float) -> str | None:
     )
 
 
-def _label_metrics(records: Sequence[Record]) -> dict[str, float]:
-    """Label rates among the labelled rollouts, and the penalty among those whose gate is open."""
-    labelled = [record for record in records if is_labelled(record)]
-    metrics = {"labelled": len(labelled) / len(records)}
-    if labelled:
-        metrics |= {f"label/{label}": _share(r["labels"][label] for r in labelled) for label in LABELS}
-        metrics["trigger"] = _share(any(r["labels"][label] for label in LABELS) for r in labelled)
-        metrics["penalty/mean"] = float(np.mean([r["penalty"] for r in labelled]))
-    metrics["penalty/applied_mean"] = float(
-        np.mean([r["penalty"] * r["z"] * (r["verdict"]["value"] == 1) for r in records])
-    )
-    return metrics
-
-
 def _call_metrics(records: Sequence[Record]) -> dict[str, float]:
-    """Judge calls that the records account for: made, saved, failed; and their latency."""
+    """Rollouts for which a judge was needed, and those for which none was; failures among them; and the wait for it."""
     asked_patterns = [r for r in records if r["labels"] is not None]
     asked_fallback = [r for r in records if r["verdict"]["stage"] == "judge"]
     metrics = {
@@ -134,8 +120,8 @@ def _group_metrics(records: Sequence[Record]) -> dict[str, float]:
     """Where the variance that GRPO divides by comes from (requirements A.12: N1, N3).
 
     A group without variance teaches nothing. In a group whose verdicts agree, the penalty is the only variance; it is
-    *gate-only* when every labelled rollout has the same penalty, so that the rewards differ by z alone: its advantages
-    are pure noise. Rollouts behind a closed gate are not labelled, so this share is an upper bound.
+    *gate-only* when every rollout with known labels has the same penalty, so that the rewards differ by z alone: its
+    advantages are pure noise. PatternRM is not asked behind a closed gate, so this share is then an upper bound.
     """
     groups: dict[tuple[int, int], list[Record]] = defaultdict(list)
     for record in records:
@@ -157,12 +143,7 @@ def is_gate_only(group: Sequence[Record]) -> bool:
     """Whether the rewards of this group differ by the gate alone, as far as its labels tell."""
     if not _rewards_differ(group) or _verdicts_differ(group):
         return False
-    return len({record["penalty"] for record in group if is_labelled(record)}) == 1
-
-
-def is_labelled(record: Record) -> bool:
-    """Whether a label vector came back; a failed call leaves a reason instead."""
-    return record["labels"] is not None and "cot" in record["labels"]
+    return len({record["penalty"] for record in group if record["charged"] is not None}) == 1
 
 
 def _rewards_differ(group: Iterable[Record]) -> bool:

@@ -20,8 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from reward_workers.records import LABELS, STAGES
+from trainer.judge_metrics import describe_totals, judge_totals
+from trainer.label_metrics import SOURCES, Record, agreement, is_labelled
 from trainer.run_folder import RunFolder, read_jsonl, write_json
-from trainer.step_metrics import Record, is_labelled, verifier_losses
+from trainer.step_metrics import verifier_losses
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +54,9 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
         "stages": stage_shares(train),
         "verifier": verifier_counts(train),
         "calls": call_counts(train, heldout),
+        "agreement": agreement([*train, *heldout]),
+        "weights": weights_over_time(train),
+        "judges": judge_totals([*train, *heldout]),
         "servers": server_counts(folder),
         "seconds_per_step": phase_seconds(steps),
     }
@@ -90,13 +95,16 @@ def heldout_figures(heldout: Sequence[Record], step: int, oracle: LabelFunction 
     labelled = [r["labels"] for r in records if is_labelled(r)]
     if labelled:
         figures["pattern_rm"] = label_rates(labelled)
+    ruled = [r["rule_labels"] for r in records if r["rule_labels"] is not None]
+    if ruled:
+        figures["rules"] = label_rates(ruled)
     if oracle is not None:
         figures["oracle"] = label_rates([oracle(r["question"], r["visible"]) for r in records])
     return figures
 
 
 def label_rates(labels: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Trigger (any label, R24) and the four label rates."""
+    """Trigger (any label, R24) and the four label rates; a label on which the rules abstain is not seen."""
     rates = {"trigger": rate(sum(any(v[label] for label in LABELS) for v in labels), len(labels))}
     return rates | {label: rate(sum(bool(v[label]) for v in labels), len(labels)) for label in LABELS}
 
@@ -109,6 +117,20 @@ def rate(k: int, n: int) -> dict[str, float]:
         return {"value": float("nan"), "low": float("nan"), "high": float("nan"), "n": 0}
     interval = binomtest(int(k), n).proportion_ci(method="wilson")
     return {"value": k / n, "low": float(interval.low), "high": float(interval.high), "n": n}
+
+
+def weights_over_time(train: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Weight of each label in the first and the last step, and its least and largest (`reward_mix.schedule`)."""
+    first, last = (select(train, key=lambda r: r["step"])["weights"] for select in (min, max))
+    return {
+        label: {
+            "first": first[label],
+            "last": last[label],
+            "least": min(r["weights"][label] for r in train),
+            "largest": max(r["weights"][label] for r in train),
+        }
+        for label in LABELS
+    }
 
 
 def stage_shares(records: Sequence[Record]) -> dict[str, float]:
@@ -128,13 +150,15 @@ def call_counts(train: Sequence[Record], heldout: Sequence[Record]) -> dict[str,
     """Judge calls of the training rollouts, made and saved by reason, and those of the validation passes."""
     labelled = sum(r["labels"] is not None for r in train)
     incorrect = sum(r["labels"] is None and r["verdict"]["value"] != 1 for r in train)
+    closed = sum(r["labels"] is None and r["verdict"]["value"] == 1 and r["z"] == 0 for r in train)
     to_fallback = sum(r["verdict"]["stage"] == "judge" for r in train)
     return {
         "pattern_rm": {
             "rollouts": len(train),
             "asked": labelled,
             "saved_incorrect": incorrect,
-            "saved_gate_closed": len(train) - labelled - incorrect,
+            "saved_gate_closed": closed,
+            "saved_decided_by_rules": len(train) - labelled - incorrect - closed,
             "asked_heldout": sum(r["labels"] is not None for r in heldout),
         },
         "fallback": {
@@ -185,18 +209,24 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
     if pattern["asked"] + pattern["asked_heldout"]:
         console.print(
             f"PatternRM: asked for {pattern['asked']:,} of {pattern['rollouts']:,} training rollouts, saved "
-            f"{pattern['saved_incorrect']:,} (answer not right) and {pattern['saved_gate_closed']:,} (gate closed); "
-            f"{pattern['asked_heldout']:,} held-out"
+            f"{pattern['saved_incorrect']:,} (answer not right), {pattern['saved_gate_closed']:,} (gate closed) and "
+            f"{pattern['saved_decided_by_rules']:,} (the rules sufficed); {pattern['asked_heldout']:,} held-out"
         )
     else:
         console.print("PatternRM: not part of this reward")
-    for judge, counts in summary["servers"].items():
-        calls = summary["calls"][judge]
-        shared = calls["asked"] + calls["asked_heldout"] - counts["requests"]
-        console.print(
-            f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}"
-            + (f" ({shared:,.0f} identical calls shared one)" if shared > 0 and summary["starts"] == 1 else "")
+    if summary["agreement"]:
+        console.print(f"PatternRM and the rules: {_agreement(summary['agreement'])}")
+    moved = {label: w for label, w in summary["weights"].items() if w["least"] != w["largest"]}
+    if moved:
+        shown = (
+            f"{label} {w['first']:g} -> {w['last']:g} ({w['least']:g} to {w['largest']:g})"
+            for label, w in moved.items()
         )
+        console.print(f"pattern weights, first -> last step: {', '.join(shown)}")
+    for judge, totals in summary["judges"].items():
+        console.print(describe_totals(judge, totals))
+    for judge, counts in summary["servers"].items():
+        console.print(f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}")
     if summary["seconds_per_step"]:
         phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
         console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")
@@ -205,12 +235,21 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
     console.print(f"checkpoint  {folder.hugging_face_export() or 'none written (trainer.save_freq)'}")
 
 
+def _agreement(found: dict[str, dict[str, float]]) -> str:
+    """`cot 97.0 % of 1,200 (kappa 0.93), ...`"""
+    return ", ".join(
+        f"{label} {figures['share']:.1%} of {figures['n']:,.0f}"
+        + (f" (kappa {figures['kappa']:.2f})" if "kappa" in figures else "")
+        for label, figures in found.items()
+    )
+
+
 def _heldout_table(before: dict[str, Any], after: dict[str, Any]) -> Table:
     table = Table(title=f"{before['prompts']:,} held-out prompts, rates in % with 95 % intervals")
     for column in ("", "judged by", f"before (step {before['step']})", f"after (step {after['step']})", "change"):
         table.add_column(column, justify="left" if column in ("", "judged by") else "right")
     table.add_row("accuracy", "verifier", *_cells(before["accuracy"], after["accuracy"]))
-    for judge, name in (("oracle", "toy oracle"), ("pattern_rm", "PatternRM")):
+    for judge, name in SOURCES:
         if judge in before and judge in after:
             for row in ("trigger", *LABELS):
                 shown = "Trigger" if row == "trigger" else f"  {row}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 from pathlib import Path
 from typing import Any, cast
@@ -12,29 +11,39 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from verl.trainer.main_ppo import TaskRunnerV1
 from verl.utils.logging_utils import configure_verl_logging
 
-from reward_workers.judges.servers import JudgeFleet
+from reward_workers.judges.directory import Addresses, JudgeDirectory, WorkerReport, host_name
+from reward_workers.judges.fleet import JudgeFleet
+from trainer.judge_notices import JudgeNotices
 from trainer.pattern_trainer import make_trainer_cls
 from trainer.progress import Progress
 from trainer.run_folder import RunFolder, write_json
 from trainer.tracking import build_trackers
 from trainer.watchdog import Watchdog
 
-logger = logging.getLogger(__name__)
-
-ACTOR_NAME = "patternrl_task_runner"
 _VerlTaskRunner: Any = TaskRunnerV1.__ray_metadata__.modified_class
+
+
+class JudgeLost(RuntimeError):
+    """All replicas of a judge that this job serves are given up; a checkpoint was written first."""
 
 
 class TaskRunner(_VerlTaskRunner):
     """verl's task runner (0.9.1, trainer/main_ppo.py:93) with judges, our trainer, progress and a stop.
 
-    It runs with a second thread, so that `progress` and `request_stop` answer while `run` works.
+    It runs with more threads than one, so that `progress`, `judge_report` and `request_stop` answer while `run` works.
+    Its name is `host_name(run.dir)`: the driver and the reward workers find it by that.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._progress = Progress()
         self._stop_requested = False
+        self._directory = JudgeDirectory()
+
+    def judge_report(self, report: WorkerReport) -> tuple[int, Addresses] | None:
+        """What a reward worker asks every two seconds; the reward workers are started by `run`."""
+        self._notices.heard(report)
+        return self._directory.newer_than(report.version)
 
     def progress(self, first: int) -> list[str]:
         return self._progress.since(first)
@@ -73,10 +82,12 @@ class TaskRunner(_VerlTaskRunner):
         state = folder.read_state()
         if state is None:
             raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")
+        mix = plain["reward_mix"]
+        self._notices = JudgeNotices(self._progress.say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
         watchdog = Watchdog(config.run.stall_timeout_s, folder.error)
         watchdog.start()
         trackers = build_trackers(plain, folder, state)
-        fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say)
+        fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say, publish=self._directory.publish)
         succeeded = False
         tq.init(config.transfer_queue)
         try:
@@ -91,16 +102,20 @@ class TaskRunner(_VerlTaskRunner):
                 trackers=trackers,
                 progress=self._progress,
                 watchdog=watchdog,
+                judge_lost=fleet.lost,
                 attempt=len(state["starts"]) - 1,
             )
             self.trainer.init()
             self.init_agent_loop_manager()
             self._progress.say("policy ready; waiting for the judges")
             fleet.wait_ready()
+            fleet.watch()
             self._fitting = True
             if self._stop_requested:
                 return
             self.trainer.fit(self.agent_loop_manager)
+            if self.trainer.ended_by:
+                raise JudgeLost(self.trainer.ended_by)
             succeeded = True
         finally:
             self._fitting = False
@@ -114,6 +129,6 @@ class TaskRunner(_VerlTaskRunner):
             write_json(folder.state, state)
 
 
-def task_runner_class() -> Any:
-    """The actor class for `verl.trainer.main_ppo.run_ppo`; named, so that the driver can ask it for progress."""
-    return ray.remote(TaskRunner).options(name=ACTOR_NAME, max_concurrency=2, num_cpus=1)
+def task_runner_class(run_dir: str) -> Any:
+    """The actor class for `verl.trainer.main_ppo.run_ppo`; named, so that driver and reward workers find it."""
+    return ray.remote(TaskRunner).options(name=host_name(run_dir), max_concurrency=4, num_cpus=1)

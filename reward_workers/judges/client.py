@@ -7,34 +7,33 @@ with a reason. What is the caller's mistake (no address, no key) raises ValueErr
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import openai
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from tenacity.wait import wait_random_exponential
 
+from reward_workers.judges.completion import Completion, TokenLogprob, Unusable, read_completion, retry_after_s
 from reward_workers.judges.endpoints import Endpoint, EndpointPool
 from reward_workers.judges.settings import JudgeSettings
+
+logger = logging.getLogger(__name__)
 
 RETRIED_STATUS = frozenset({408, 429})
 """Client-error codes that are worth another attempt; every 5xx is, no other 4xx is."""
 
+BUSY_STATUS = 429
+"""The server is alive and asks for a pause: no failure of its breaker."""
+
 _TOP_LOGPROBS = 5
-_KEPT_LATENCIES = 4096
-_LONGEST_WAIT_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprob:
-    """One generated token: its text, its log-probability, and the likeliest tokens at its place."""
-
-    token: str
-    logprob: float
-    top: tuple[tuple[str, float], ...]
+_LONGEST_BACKOFF_S = 10.0
+_KEEPALIVE_S = 3.0
+"""Idle connections are closed before vLLM's servers do so (after 5 s): one that is being closed fails its next call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +41,10 @@ class JudgeReply:
     """What a judge answered.
 
     Attributes:
-        text: content of the message, not stripped.
-        finish_reason: ``stop``, ``length``, ... as the server says; None when it does not.
-        logprobs: one entry per generated token, None when not asked for or not given.
+        text, finish_reason, logprobs: as in :class:`reward_workers.judges.completion.Completion`.
         latency_s: wall time of the call with all its attempts, without waiting for a free slot.
         attempts: requests sent, 1 = no retry.
+        openings: circuit breakers that opened because of its attempts.
         base_url: the server that answered.
     """
 
@@ -55,6 +53,7 @@ class JudgeReply:
     logprobs: tuple[TokenLogprob, ...] | None
     latency_s: float
     attempts: int
+    openings: int
     base_url: str
 
 
@@ -63,26 +62,17 @@ class JudgeFailure:
     """A call without a usable reply.
 
     Attributes:
-        reason: ``timeout``, ``deadline``, ``connection``, ``http_<status>``, ``bad_body``, ``empty_choices``, ``null``.
+        reason: ``timeout``, ``deadline``, ``connection``, ``http_<status>``, ``bad_body``, ``empty_choices``, ``null``,
+            ``refusal``; ``breaker_open`` when nobody was asked, because every server of the judge keeps failing.
         detail: what the server or library said, at most 200 characters.
-        latency_s, attempts: as in :class:`JudgeReply`.
+        latency_s, attempts, openings: as in :class:`JudgeReply`; attempts is 0 with ``breaker_open``.
     """
 
     reason: str
     detail: str
     latency_s: float
     attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeStats:
-    """Counts since the client was built; latencies are those of the last calls, in seconds."""
-
-    calls: int
-    attempts: int
-    retries: int
-    failures: Mapping[str, int]
-    latencies_s: tuple[float, ...]
+    openings: int
 
 
 class _AttemptFailed(Exception):
@@ -98,8 +88,25 @@ class _WorthRetrying(_AttemptFailed):
         self.after_s = after_s
 
 
+@dataclass(slots=True)
+class _Call:
+    """One call while it lasts: what was sent, what became of it."""
+
+    request: dict[str, Any]
+    start: float = field(default_factory=time.monotonic)
+    attempts: int = 0
+    openings: int = 0
+    failed: _AttemptFailed | None = None
+
+    def failure(self, error: _AttemptFailed) -> JudgeFailure:
+        return JudgeFailure(error.reason, error.detail, time.monotonic() - self.start, self.attempts, self.openings)
+
+
 class JudgeClient:
     """Calls one judge; build it once per event loop and share it.
+
+    At most ``settings.concurrency`` calls are in flight, over one pool of as many connections; the others wait in line
+    with nothing but their messages.
 
     >>> client = JudgeClient(settings)  # doctest: +SKIP
     >>> outcome = await client.complete([{"role": "user", "content": "..."}])  # doctest: +SKIP
@@ -107,18 +114,25 @@ class JudgeClient:
 
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
-        self._endpoints = EndpointPool(settings.base_urls)
-        # One client and so one connection pool for all addresses; retries are ours, over all replicas.
+        self._endpoints = EndpointPool(settings.base_urls, settings.breaker)
+        # The class of the limits is that of the HTTP library which openai uses: httpx, or its successor.
+        limits = type(openai.DEFAULT_CONNECTION_LIMITS)(
+            max_connections=settings.concurrency,
+            max_keepalive_connections=settings.concurrency,
+            keepalive_expiry=_KEEPALIVE_S,
+        )
+        # One connection pool for all addresses: aiohttp's, because httpx looks at every connection for every request.
+        # Retries are ours, over all replicas, and so are the timeouts: the library's restart with each chunk of a body.
         self._openai = openai.AsyncOpenAI(
-            api_key=settings.api_key(), base_url=settings.base_urls[0], max_retries=0, timeout=settings.timeout_s
+            api_key=settings.api_key(),
+            base_url=settings.base_urls[0],
+            max_retries=0,
+            timeout=None,
+            http_client=openai.DefaultAioHttpClient(limits=limits, timeout=None),
         )
         self._at: dict[str, openai.AsyncOpenAI] = {}
         self._slots = asyncio.Semaphore(settings.concurrency)
-        self._backoff = wait_random_exponential(multiplier=0.2, max=_LONGEST_WAIT_S)
-        self._calls = 0
-        self._attempts = 0
-        self._failures: Counter[str] = Counter()
-        self._latencies: deque[float] = deque(maxlen=_KEPT_LATENCIES)
+        self._backoff = wait_random_exponential(multiplier=0.2, max=_LONGEST_BACKOFF_S)
 
     @property
     def base_urls(self) -> tuple[str, ...]:
@@ -127,11 +141,7 @@ class JudgeClient:
     def set_base_urls(self, base_urls: Sequence[str]) -> None:
         """Use other servers from the next attempt on; calls in flight finish where they are."""
         self._endpoints.set_base_urls([url.rstrip("/") for url in base_urls])
-
-    def stats(self) -> JudgeStats:
-        return JudgeStats(
-            self._calls, self._attempts, self._attempts - self._calls, dict(self._failures), tuple(self._latencies)
-        )
+        self._at = {url: client for url, client in self._at.items() if url in self._endpoints.base_urls}
 
     async def aclose(self) -> None:
         """Close the connections; the client is of no use afterwards."""
@@ -165,72 +175,93 @@ class JudgeClient:
             request |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if extra_body:
             request["extra_body"] = dict(extra_body)
+        if self._endpoints.is_open:  # also for those who would wait behind calls to a server that hangs
+            return _Call(request).failure(self._nobody_to_ask())
         async with self._slots:
-            outcome = await self._with_retries(request)
-        self._calls += 1
-        self._attempts += outcome.attempts
-        self._latencies.append(outcome.latency_s)
-        if isinstance(outcome, JudgeFailure):
-            self._failures[outcome.reason] += 1
-        return outcome
+            return await self._with_retries(_Call(request))
 
-    async def _with_retries(self, request: dict[str, Any]) -> JudgeReply | JudgeFailure:
-        start = time.monotonic()
-        attempts = 0
-        failed = _AttemptFailed("deadline", f"no reply within total_timeout_s={self.settings.total_timeout_s}")
+    async def _with_retries(self, call: _Call) -> JudgeReply | JudgeFailure:
         retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_WorthRetrying),
-            stop=stop_after_attempt(self.settings.max_attempts),
-            wait=self._pause,
-            reraise=True,
+            retry=retry_if_exception_type(_WorthRetrying), stop=self._gives_up, wait=self._pause, reraise=True
         )
         try:
             async with asyncio.timeout(self.settings.total_timeout_s):
                 async for attempt in retrying:
                     with attempt:
-                        attempts += 1
-                        text, finish_reason, tokens, base_url = await self._attempt(request)
-                        latency_s = time.monotonic() - start
-                        return JudgeReply(text, finish_reason, tokens, latency_s, attempts, base_url)
+                        return await self._attempt(call)
         except _AttemptFailed as error:
-            failed = error
+            return call.failure(error)
         except TimeoutError:
-            pass  # the deadline over all attempts; `failed` says so already
-        return JudgeFailure(failed.reason, failed.detail, time.monotonic() - start, attempts)
+            before = f", last: {call.failed.reason}" if call.failed is not None else ""
+            detail = f"no reply within total_timeout_s={self.settings.total_timeout_s}{before}"
+            return call.failure(_AttemptFailed("deadline", detail))
+        raise AssertionError("tenacity ends with a return or an exception")
+
+    def _gives_up(self, state: RetryCallState) -> bool:
+        """After the last attempt, and when the server asks for a pause that outlasts the deadline of the call."""
+        asked_s = _asked_s(state)
+        late = asked_s > 0 and (state.seconds_since_start or 0.0) + asked_s >= self.settings.total_timeout_s
+        return late or state.attempt_number >= self.settings.max_attempts
 
     def _pause(self, state: RetryCallState) -> float:
-        """Jittered exponential pause, or what the server asked for when that is longer."""
-        error = state.outcome.exception() if state.outcome is not None else None
-        asked_s = error.after_s if isinstance(error, _WorthRetrying) else 0.0
-        return max(asked_s, self._backoff(state))
+        """A random pause that grows, after what the server asked for: its callers must not all return at once."""
+        return _asked_s(state) + self._backoff(state)
 
-    async def _attempt(self, request: dict[str, Any]) -> tuple[str, str | None, tuple[TokenLogprob, ...] | None, str]:
-        endpoint = self._endpoints.choose()
-        endpoint.outstanding += 1
+    async def _attempt(self, call: _Call) -> JudgeReply:
+        begun = self._endpoints.begin()
+        if begun is None:
+            raise _AttemptFailed(call.failed.reason, call.failed.detail) if call.failed else self._nobody_to_ask()
+        endpoint, ticket = begun
+        call.attempts += 1
         try:
-            # The library's timeout restarts with every chunk of the body; this one does not.
             async with asyncio.timeout(self.settings.timeout_s):
-                completion = await self._client_at(endpoint).chat.completions.create(**request)
-        except (TimeoutError, openai.APITimeoutError) as error:
-            self._endpoints.failed(endpoint)
-            raise _WorthRetrying("timeout", f"{endpoint.base_url}: over {self.settings.timeout_s} s") from error
-        except openai.APIStatusError as error:
-            detail = f"{endpoint.base_url}: {error.message}"
-            if error.status_code in RETRIED_STATUS or error.status_code >= 500:
-                self._endpoints.failed(endpoint)
-                after_s = _retry_after_s(error.response.headers.get("retry-after"))
-                raise _WorthRetrying(f"http_{error.status_code}", detail, after_s) from error
-            raise _AttemptFailed(f"http_{error.status_code}", detail) from error
-        except openai.APIConnectionError as error:
-            self._endpoints.failed(endpoint)
-            raise _WorthRetrying("connection", f"{endpoint.base_url}: {error.__cause__ or error}") from error
-        except (openai.OpenAIError, ValueError) as error:  # a body that is no JSON, or not of the expected form
-            self._endpoints.failed(endpoint)
-            raise _WorthRetrying("bad_body", f"{endpoint.base_url}: {type(error).__name__}") from error
-        finally:
-            endpoint.outstanding -= 1
+                body = await self._client_at(endpoint).chat.completions.create(**call.request)
+        except (TimeoutError, openai.OpenAIError, aiohttp.ClientError, ValueError, RecursionError) as error:
+            call.failed = self._why(error, endpoint)
+            self._hand_back(call, call.failed, endpoint, ticket)
+            raise call.failed from error
+        except BaseException:  # cancelled, or a fault of ours
+            self._endpoints.abandoned(endpoint, ticket)
+            raise
         self._endpoints.succeeded(endpoint)
-        return *_content(completion), endpoint.base_url
+        answer = read_completion(body)
+        if isinstance(answer, Unusable):
+            raise _AttemptFailed(answer.reason, answer.detail)
+        return _reply(answer, call, endpoint.base_url)
+
+    def _why(self, error: Exception, endpoint: Endpoint) -> _AttemptFailed:
+        """What an exception of the library says about the server."""
+        url = endpoint.base_url
+        if isinstance(error, TimeoutError):
+            return _WorthRetrying("timeout", f"{url}: over {self.settings.timeout_s} s")
+        if isinstance(error, openai.APIStatusError):
+            reason, detail = f"http_{error.status_code}", f"{url}: {error.message}"
+            if error.status_code in RETRIED_STATUS or error.status_code >= 500:
+                return _WorthRetrying(reason, detail, retry_after_s(error.response.headers.get("retry-after")))
+            return _AttemptFailed(reason, detail)
+        if isinstance(error, openai.APIConnectionError | aiohttp.ClientError):  # also what openai takes for a timeout
+            return _WorthRetrying("connection", f"{url}: {error.__cause__ or error}")
+        return _WorthRetrying("bad_body", f"{url}: {type(error).__name__}")  # no JSON, or not of the expected form
+
+    def _hand_back(self, call: _Call, failed: _AttemptFailed, endpoint: Endpoint, ticket: int) -> None:
+        """Tell the pool what an attempt says about the health of its server."""
+        if not isinstance(failed, _WorthRetrying):
+            self._endpoints.succeeded(endpoint)  # it refused this request: it is alive
+        elif failed.reason == f"http_{BUSY_STATUS}":
+            self._endpoints.busy(endpoint, failed.after_s)
+        elif self._endpoints.failed(endpoint, ticket, failed.detail):
+            call.openings += 1
+            logger.warning(
+                "judges.%s: no calls to %s for %g s, after %d failures in a row (%s)",
+                self.settings.name,
+                endpoint.base_url,
+                self.settings.breaker.cooldown_s,
+                endpoint.breaker.failures_in_a_row,
+                failed.detail,
+            )
+
+    def _nobody_to_ask(self) -> _AttemptFailed:
+        return _AttemptFailed("breaker_open", f"all servers keep failing: {self._endpoints.last_failures()}")
 
     def _client_at(self, endpoint: Endpoint) -> openai.AsyncOpenAI:
         if endpoint.base_url not in self._at:
@@ -238,31 +269,19 @@ class JudgeClient:
         return self._at[endpoint.base_url]
 
 
-def _content(completion: Any) -> tuple[str, str | None, tuple[TokenLogprob, ...] | None]:
-    """Text, finish reason and log-probabilities; the library does not validate what servers send, so this does."""
-    choices = getattr(completion, "choices", None)
-    if not isinstance(choices, list):
-        raise _AttemptFailed("bad_body", f"no list of choices in a {type(completion).__name__}")
-    if not choices:
-        raise _AttemptFailed("empty_choices", "the list of choices is empty")
-    text = getattr(getattr(choices[0], "message", None), "content", None)
-    finish_reason = getattr(choices[0], "finish_reason", None)
-    if not isinstance(text, str):
-        raise _AttemptFailed("null", f"message.content is {type(text).__name__}, finish_reason {finish_reason}")
-    given = getattr(getattr(choices[0], "logprobs", None), "content", None)
-    tokens = None
-    if given:
-        tokens = tuple(
-            TokenLogprob(
-                entry.token, entry.logprob, tuple((top.token, top.logprob) for top in entry.top_logprobs or ())
-            )
-            for entry in given
-        )
-    return text, finish_reason, tokens
+def _reply(answer: Completion, call: _Call, base_url: str) -> JudgeReply:
+    return JudgeReply(
+        answer.text,
+        answer.finish_reason,
+        answer.logprobs,
+        time.monotonic() - call.start,
+        call.attempts,
+        call.openings,
+        base_url,
+    )
 
 
-def _retry_after_s(header: str | None) -> float:
-    """Seconds of a Retry-After header, at most the longest pause of our own; 0 for none or a date."""
-    if header is None or not header.strip().isdecimal():
-        return 0.0
-    return min(float(header), _LONGEST_WAIT_S)
+def _asked_s(state: RetryCallState) -> float:
+    """The pause that the server asked for with its last answer, in seconds."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    return error.after_s if isinstance(error, _WorthRetrying) else 0.0

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from reward_workers.judges.reply_text import ParseFailure, answer_part, no_decision
+from reward_workers.judges.reply_text import ParseFailure, answer_part, no_decision, plain
 from reward_workers.records import LABELS
 
 
@@ -121,7 +121,7 @@ def parse_labels(text: str | None, response: str | None = None) -> ParsedLabels 
             blocks.append([])
         blocks[-1].append(item)
     if response is not None:
-        quoted = _squeeze(response)
+        quoted = _squeeze(plain(response))  # the reply is read in plain typography too
         blocks = [block for block in blocks if not _is_echo(answer, block, quoted)]
         if not blocks:
             return ParseFailure("echo")

@@ -1,7 +1,8 @@
 """The verdict of the fallback judge, read from its reply.
 
 The last explicit verdict counts. A sentence that merely contains the word (an instruction repeated, "the correct answer
-is 5") is no verdict; a doubt, or two verdicts side by side, leave the reply unscored.
+is 5", a quotation) is no verdict; a doubt, or two verdicts side by side, leave the reply unscored. Where the compared
+answers hold verdicts themselves, a judge that quotes them must not be read as deciding: only its last line counts.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from reward_workers.judges.reply_text import ParseFailure, answer_part, no_decision
+from reward_workers.judges.reply_text import ParseFailure, answer_part, no_decision, plain
 
 _NEGATIVE = (
     r"\bin-?correct\b|\bwrong\b"
@@ -69,7 +70,7 @@ _MENTIONED = re.compile(
 )
 _BOTH_IN_BRACKETS = re.compile(r"\(\s*(?:in)?correct\s*(?:or|/|\||,)\s*(?:in)?correct\s*\)", re.IGNORECASE)
 _STATED = re.compile(
-    r"\b(?:answer|response|candidate|it|this|that)(?: answer| response)?(?: is|'s| are)"
+    r"(?<!reference )(?<!question )\b(?:answer|response|candidate|it|this|that)(?: answer| response)?(?: is|'s| are)"
     r"(?: [a-z]{2,12}ly| therefore| thus| indeed| also)?,?"
     rf"\s+(?:{_NEGATIVE}|{_POSITIVE})(?! (?:that|to)\b)"
     r"|\b(?:answer|response|candidate) (?:isn't|is not) (?:[a-z]{1,12} )?correct\b"
@@ -85,21 +86,27 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;。])\s+|(?<=。)|\n")
 _Reading = Literal["yes", "no", "doubt", "both"]
 
 
-def parse_verdict(text: str | None) -> int | ParseFailure:
+def parse_verdict(text: str | None, *compared: str) -> int | ParseFailure:
     """The verdict of the fallback judge.
 
     Args:
         text: the reply; None when the server sent none.
+        compared: the answers that the judge was shown. When one holds the words of a verdict, the reply must end as
+            the prompt asks, with a line of nothing but the verdict; all else may be a quotation.
 
     Returns:
         1 or 0, or why the reply is unscored: null, empty, refusal, unclosed_thinking, no_decision, doubt,
-        verdicts_differ.
+        verdicts_differ, echo.
     """
     part = answer_part(text)
     if isinstance(part, ParseFailure):
         return part
     answer, _ = part
-    lines = [line for line in answer.split("\n") if line.strip()]
+    lines = [line for line in answer.split("\n") if line.strip() and not line.lstrip().startswith(">")]
+    if any(_holds_a_verdict(plain(part)) for part in compared):
+        announced = len(lines) > 1 and lines[-2].rstrip(' *_`"').endswith(":")  # "The candidate reads:"
+        if not lines or announced or not _is_bare(lines[-1]):
+            return ParseFailure("echo", lines[-1].strip()[:80] if lines else "")
     readings = [_read_line(line) for line in lines]
     last = next((index for index in range(len(lines) - 1, -1, -1) if readings[index] is not None), None)
     if last is None:
@@ -112,6 +119,10 @@ def parse_verdict(text: str | None) -> int | ParseFailure:
     if reading == "doubt":
         return ParseFailure("doubt", lines[last].strip()[:80])
     return 1 if reading == "yes" else 0
+
+
+def _holds_a_verdict(text: str) -> bool:
+    return _WORD.search(text) is not None or _FLAG.search(text) is not None
 
 
 def _is_bare(line: str) -> bool:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
-from reward_workers.judges.answer_judge import NO_THINKING
-from reward_workers.judges.client import JudgeClient, JudgeFailure, TokenLogprob
+from reward_workers.judges.answer_judge import NO_THINKING, UNREADABLE, question_of, reworded
+from reward_workers.judges.cache import CacheShelf, JudgeCache, cache_key
+from reward_workers.judges.calls import Cost, JudgeCall, note
+from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.completion import TokenLogprob
 from reward_workers.judges.parse import ParsedLabels, ParseFailure, parse_labels
-from reward_workers.judges.prompts import prompt_version, render
+from reward_workers.judges.prompts import render
 from reward_workers.judges.settings import JudgeSettings
 from reward_workers.judges.sharing import SharedCalls
-from reward_workers.records import Labels, LabelsUnscored
+from reward_workers.records import LABELS, Labels, LabelsUnscored
 
 ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
 """All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
@@ -21,59 +26,116 @@ ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits i
 KEPT_RESULTS = 8192
 """Label vectors remembered in one process."""
 
+Probabilities = tuple[float | None, float | None, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelReading:
+    """A reply as read, before any threshold: cot, rep, con, pr.
+
+    Attributes:
+        decided: the decisions that were generated.
+        p: probability of each label in 0..1, None where the server gives none.
+    """
+
+    decided: tuple[bool, bool, bool, bool]
+    p: Probabilities
+
+
+Reading = LabelReading | ParseFailure | JudgeFailure
+
 
 class PatternRM:
     """Asks the served PatternRM for the labels of one response.
 
+    vLLM constrains the reply to one of 16. A server that ignores the constraint may answer anything: a reply that
+    cannot be read is then asked for once more with the form of the answer spelt out. A response is labelled once and
+    then taken from memory or from the cache, also with a temperature above 0.
+
     Args:
         settings: the section ``judges.pattern_rm``.
-        threshold: a label is set where its probability is above this, in 0..1 (``reward_mix.threshold``). It needs the
-            log-probabilities of the label tokens; without them the generated decision counts.
+        threshold: by label, in 0..1: a label is set where its probability is above it (``reward_mix.threshold``). It
+            needs the log-probabilities of the label tokens; without them the generated decision counts.
+        cache: where readings outlive this process; None keeps them in memory only.
     """
 
-    def __init__(self, settings: JudgeSettings, threshold: float) -> None:
+    def __init__(
+        self, settings: JudgeSettings, threshold: Mapping[str, float], cache: JudgeCache | None = None
+    ) -> None:
         if settings.prompt != "pattern_rm":
             raise ValueError(f"judges.{settings.name}.prompt={settings.prompt!r} is not PatternRM's: use pattern_rm")
-        if not 0.0 <= threshold <= 1.0:
-            raise ValueError(f"reward_mix.threshold={threshold!r} is not a probability: set it in 0..1")
+        for label in LABELS:
+            if not 0.0 <= threshold[label] <= 1.0:
+                raise ValueError(
+                    f"reward_mix.threshold.{label}={threshold[label]!r} is not a probability: set it in 0..1"
+                )
         self.settings = settings
-        self.threshold = threshold
+        self.threshold = dict(threshold)
         self.client = JudgeClient(settings)
-        self.calls = SharedCalls[Labels | LabelsUnscored](KEPT_RESULTS, keep=lambda result: isinstance(result, Labels))
+        shelf = None if cache is None else CacheShelf[Reading](cache, _as_json, _from_json)
+        self.calls = SharedCalls[Reading](KEPT_RESULTS, keep=lambda read: isinstance(read, LabelReading), shelf=shelf)
+        self._asked = question_of(settings, "labels_reminder")
 
     async def label(self, question: str, response: str) -> Labels | LabelsUnscored:
         """The labels of one visible response; latency is what this caller waited."""
         start = time.monotonic()
-        key = (self.settings.model, prompt_version("pattern_rm"), question, response)
-        result, _ = await self.calls.get(key, lambda: self._ask(question, response))
-        return replace(result, latency_s=time.monotonic() - start)
+        cost = Cost()
+        key = cache_key(*self._asked, question, response)
+        reading, answered_by = await self.calls.get(key, lambda: self._ask(question, response, cost))
+        latency_s = time.monotonic() - start
+        failure = None if isinstance(reading, LabelReading) else reading.reason
+        note(JudgeCall.of(self.settings.name, answered_by, failure, cost, self.calls.shelf_is_off, latency_s))
+        if not isinstance(reading, LabelReading):
+            return LabelsUnscored(reading.reason, latency_s)
+        cot, rep, con, pr = (
+            value if probability is None else probability > self.threshold[label]
+            for label, value, probability in zip(LABELS, reading.decided, reading.p, strict=True)
+        )
+        return Labels(cot, rep, con, pr, *reading.p, source="pattern_rm", latency_s=latency_s)
 
     async def aclose(self) -> None:
         await self.client.aclose()
 
-    async def _ask(self, question: str, response: str) -> Labels | LabelsUnscored:
-        outcome = await self.client.complete(
-            render("pattern_rm", question=question, response=response),
-            logprobs=True,
-            extra_body={**NO_THINKING, "structured_outputs": {"choice": ANSWERS}},
-        )
-        if isinstance(outcome, JudgeFailure):
-            return LabelsUnscored(outcome.reason)
-        parsed = parse_labels(outcome.text)
-        if isinstance(parsed, ParseFailure):
-            return LabelsUnscored("truncated" if outcome.finish_reason == "length" else parsed.reason)
-        decided = (parsed.cot, parsed.rep, parsed.con, parsed.pr)
-        p = label_probabilities(outcome.text, parsed, outcome.logprobs)
-        cot, rep, con, pr = (
-            value if probability is None else probability > self.threshold
-            for value, probability in zip(decided, p, strict=True)
-        )
-        return Labels(cot, rep, con, pr, *p, source="pattern_rm")
+    async def _ask(self, question: str, response: str, cost: Cost) -> Reading:
+        messages = render("pattern_rm", question=question, response=response)
+        reading = _read(await self._complete(messages, cost), response)
+        if isinstance(reading, ParseFailure) and reading.reason != "truncated":
+            again = reworded(messages, "labels_reminder", self.settings.language)
+            reading = _read(await self._complete(again, cost), response)
+        return reading
+
+    async def _complete(self, messages: list[dict[str, str]], cost: Cost) -> JudgeReply | JudgeFailure:
+        extra_body = {**NO_THINKING, "structured_outputs": {"choice": ANSWERS}}
+        return cost.add(await self.client.complete(messages, logprobs=True, extra_body=extra_body))
 
 
-def label_probabilities(
-    text: str, parsed: ParsedLabels, tokens: tuple[TokenLogprob, ...] | None
-) -> tuple[float | None, float | None, float | None, float | None]:
+def _read(outcome: JudgeReply | JudgeFailure, response: str) -> Reading:
+    if isinstance(outcome, JudgeFailure):
+        return ParseFailure(outcome.reason, outcome.detail) if outcome.reason in UNREADABLE else outcome
+    # A constrained reply cannot quote; any other may, and a block that stands in the response is then no decision.
+    parsed = parse_labels(outcome.text, response=None if outcome.text.strip() in ANSWERS else response)
+    if isinstance(parsed, ParseFailure):
+        return ParseFailure("truncated", parsed.detail) if outcome.finish_reason == "length" else parsed
+    decided = (parsed.cot, parsed.rep, parsed.con, parsed.pr)
+    return LabelReading(decided, label_probabilities(outcome.text, parsed, outcome.logprobs))
+
+
+def _as_json(reading: Reading) -> dict[str, Any]:
+    assert isinstance(reading, LabelReading), "failures are not kept"
+    return {"decided": [int(value) for value in reading.decided], "p": list(reading.p)}
+
+
+def _from_json(stored: dict[str, Any]) -> LabelReading:
+    decided, p = stored["decided"], stored["p"]
+    if len(decided) != 4 or len(p) != 4 or any(type(value) is not int or value not in (0, 1) for value in decided):
+        raise ValueError(f"stored labels are {decided!r}")
+    if any(value is not None and not (type(value) is float and 0.0 <= value <= 1.0) for value in p):
+        raise ValueError(f"stored probabilities are {p!r}")
+    cot, rep, con, pr = (bool(value) for value in decided)
+    return LabelReading((cot, rep, con, pr), (p[0], p[1], p[2], p[3]))
+
+
+def label_probabilities(text: str, parsed: ParsedLabels, tokens: tuple[TokenLogprob, ...] | None) -> Probabilities:
     """P("1") / (P("0") + P("1")) at the token of each decision; None where the server gives none.
 
     The tokens must spell the text from its start. A token may hold more than the digit (`` 1``, or a whole line); its

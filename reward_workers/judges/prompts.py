@@ -1,7 +1,8 @@
 """The prompts of the judges: one place for training the small judges, for serving, and for evaluation.
 
 Text of a model or of a data set is inserted as data: capped in length with a visible mark, unable to close its own
-fence, and unable to spell a control token of a chat template. It is never a template itself.
+fence, to begin a line with a label of its prompt, or to spell a control token of a chat template. It is never a
+template itself.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "answer_equivalence": ("question", "reference", "extracted"),
     "answer_equivalence_compact": ("question", "reference", "extracted"),
     "verdict_reminder": (),
+    "labels_reminder": (),
 }
 """The fields that each prompt takes."""
 
@@ -30,8 +32,27 @@ MAX_CHARS = {"question": 8_000, "response": 64_000, "reference": 2_000, "extract
 """Longest insertion per field in characters; longer text keeps its two ends."""
 
 _FOLDER = Path(__file__).with_name("prompts")
-_FENCE = re.compile(r"-{3,}(?=[ \t]*(?:BEGIN|END)\b)", re.IGNORECASE)
-_CONTROL = re.compile(r"<(?=[|\uff5c])")
+_DASH = r"-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
+_UNSEEN = r"\u200b-\u200f\u2060\ufeff"
+# A run of dashes is taken whole or not at all, so that a text of nothing but dashes costs linear time.
+_FENCE = re.compile(rf"(?<![{_DASH}])[{_DASH}]{{3,}}+(?=[\s{_UNSEEN}]*(?:BEGIN|END)\b)", re.IGNORECASE)
+# What the tokenizers of served judges read as one token: <|im_end|>, <｜User｜>, </s>, <end_of_turn>, [INST], ...
+_CONTROL = re.compile(
+    r"<(?=[|\uff5c]|/?s>|(?:start|end)_of_(?:turn|image)>|(?:bos|eos|unk|pad)>|</?SYS>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT)\])",
+    re.IGNORECASE,
+)
+_LABELS = {
+    name: re.compile(
+        rf"((?:^|(?<=[\r\v\f\x1c-\x1e\x85\u2028\u2029]))(?:[^\S\r\n]|[{_UNSEEN}])*+(?:{labels}))(?=[:：])",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    for name, labels in (
+        ("pattern_rm", "Question|Response|Labels"),
+        ("answer_equivalence_compact", "Question|Reference|Answer|Verdict"),
+    )
+}
+"""Line starts that structure a prompt without fences; inside the data they are written apart from their colon."""
 
 
 @cache
@@ -57,19 +78,21 @@ def render(name: str, language: str = "en", **fields: str) -> list[dict[str, str
     path = template_path(name, language)
     if set(fields) != set(FIELDS[name]):
         raise ValueError(f"prompt {name!r} takes the fields {FIELDS[name]}, got {tuple(sorted(fields))}")
-    text = _environment().get_template(path.name).render({key: as_data(value, key) for key, value in fields.items()})
+    data = {key: as_data(value, key, name) for key, value in fields.items()}
+    text = _environment().get_template(path.name).render(data)
     return [{"role": "user", "content": text}]
 
 
-def as_data(text: str, field: str) -> str:
-    """The text as it may stand inside a prompt: capped, without working fences or chat control tokens."""
+def as_data(text: str, field: str, name: str) -> str:
+    """The text as it may stand inside the prompt ``name``: capped, without working fences, labels, control tokens."""
     limit = MAX_CHARS[field]
     if len(text) > limit:
         head = limit * 2 // 3
         tail = limit - head
         text = f"{text[:head]}\n[... {len(text) - limit} characters cut ...]\n{text[-tail:]}"
     # A chat template renders to one string before tokenisation, so "<|im_end|>" in the data would end the message.
-    return _CONTROL.sub("< ", _FENCE.sub("- ", text))
+    text = _CONTROL.sub(r"\g<0> ", _FENCE.sub("- ", text))
+    return _LABELS[name].sub(r"\1 ", text) if name in _LABELS else text
 
 
 def template_path(name: str, language: str = "en") -> Path:

@@ -42,6 +42,11 @@ class ParseFailure:
     detail: str = ""
 
 
+def plain(text: str) -> str:
+    """The text in plain typography: full-width letters and Chinese punctuation become ASCII, one for one."""
+    return text.translate(_TYPOGRAPHY)
+
+
 def answer_part(text: str | None) -> tuple[str, int] | ParseFailure:
     """The reply after its thinking, in plain typography, and the position in the reply where it starts.
 
@@ -50,7 +55,7 @@ def answer_part(text: str | None) -> tuple[str, int] | ParseFailure:
     if text is None:
         return ParseFailure("null")
     start = _end_of_thinking(text)
-    answer = text[start:].translate(_TYPOGRAPHY)
+    answer = plain(text[start:])
     opened = _OPENING.match(answer) or _OPENING_LINE.search(answer)
     if opened is not None:
         return ParseFailure("unclosed_thinking", answer[opened.start() :].strip()[:80])

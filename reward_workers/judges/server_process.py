@@ -29,7 +29,7 @@ State = Literal["starting", "ready", "stopped", "failed"]
 _POLL_S = 0.5
 _METRICS_EVERY_S = 5.0
 _HTTP_TIMEOUT_S = 5.0
-_HUNG_AFTER_S = 60.0
+_SOUND_AFTER_S = 600.0
 _TERM_GRACE_S = 10.0
 _LOG_TAIL_LINES = 25
 _PR_SET_PDEATHSIG = 1
@@ -38,7 +38,13 @@ _prctl = ctypes.CDLL(None).prctl  # looked up here: between fork and exec as lit
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """What a server is doing: state, restarts so far, and why it failed (empty unless it did)."""
+    """What a server is doing.
+
+    Attributes:
+        state: of the current incarnation; ``failed`` is final.
+        restarts: incarnations so far after the first one.
+        failure: why the last incarnation that is gone ended, with the end of its log once the state is ``failed``.
+    """
 
     state: State
     restarts: int
@@ -54,7 +60,8 @@ class ServerProcess:
         host: address to listen on.
         log_path: file that receives the output of all incarnations.
         ready_timeout_s: how long each incarnation may take until ``/health`` answers.
-        max_restarts: incarnations after the first one.
+        max_restarts: how often in a row it is started again; ten minutes of service begin a new row.
+        hung_after_s: a ready server that answers nothing for so long is ended and started again.
         nice: niceness of the server and its children, added to this process's own.
     """
 
@@ -67,6 +74,7 @@ class ServerProcess:
         log_path: Path,
         ready_timeout_s: float,
         max_restarts: int,
+        hung_after_s: float,
         nice: int = 0,
     ) -> None:
         self._reserved = _reserve_port(host)
@@ -77,19 +85,27 @@ class ServerProcess:
         self._log_path = log_path
         self._ready_timeout_s = ready_timeout_s
         self._max_restarts = max_restarts
+        self._hung_after_s = hung_after_s
         self._nice = nice
         self._status = ServerStatus("starting", 0)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self._past = ServerCounts()  # incarnations that are gone, as last polled
-        self._current = ServerCounts()
+        # Incarnations that are gone, and the current one, as last polled; one tuple, so that a reader needs no lock.
+        self._counts = (ServerCounts(), ServerCounts())
         self._counting = threading.Lock()
+        self._ready_at = float("inf")
         self._keeper = threading.Thread(target=self._keep, name=f"keeper of {log_path.stem}", daemon=True)
         self._keeper.start()
 
     @property
     def status(self) -> ServerStatus:
         return self._status
+
+    @property
+    def last_counts(self) -> ServerCounts:
+        """As :meth:`counts` without asking the server: a few seconds old."""
+        past, current = self._counts
+        return past + current
 
     def wait_ready(self, timeout_s: float) -> ServerStatus:
         """The status once the server is ready, failed or stopped, or after the timeout."""
@@ -101,7 +117,7 @@ class ServerProcess:
         """Requests and tokens of all incarnations; asked for now, where the server answers."""
         with self._counting:
             self._poll_counts()  # in every state: a server may answer calls before the keeper has seen that it is ready
-            return self._past + self._current
+            return self.last_counts
 
     def stop(self) -> ServerCounts:
         """Terminate the server and its children, and return the final counts."""
@@ -112,26 +128,33 @@ class ServerProcess:
         return counts
 
     def _keep(self) -> None:
-        for restarts in range(self._max_restarts + 1):
-            self._become(ServerStatus("starting", restarts))
+        restarts, in_a_row, failure = 0, 0, ""
+        while True:
+            self._become(ServerStatus("starting", restarts, failure))
+            self._ready_at = float("inf")
             try:
-                failure = self._live(restarts)
+                ended = self._live(restarts, failure)
             except (OSError, ValueError) as error:  # cannot be started, or gives metrics that cannot be read
-                failure = f"{type(error).__name__}: {error}"
-            if failure is None:
-                self._become(ServerStatus("stopped", restarts))
+                ended = f"{type(error).__name__}: {error}"
+            if ended is None:
+                self._become(ServerStatus("stopped", restarts, failure))
                 return
+            failure = ended
             with self._counting:
-                self._past, self._current = self._past + self._current, ServerCounts()
+                self._counts = (self.last_counts, ServerCounts())
             with self._log_path.open("a") as log:
                 log.write(f"\n--- incarnation {restarts} ended: {failure}\n")
+            if time.monotonic() - self._ready_at > _SOUND_AFTER_S:
+                in_a_row = 0
             # A server that never came up will not come up next time either: its configuration is wrong.
-            if self._status.state == "starting" and restarts == 0:
+            never_up = self._status.state == "starting" and restarts == 0
+            if never_up or in_a_row == self._max_restarts:
                 break
+            restarts, in_a_row = restarts + 1, in_a_row + 1
         self._become(ServerStatus("failed", restarts, f"{failure}\n{log_tail(self._log_path)}"))
 
-    def _live(self, restarts: int) -> str | None:
-        """One incarnation; returns why it ended, or None when it was stopped."""
+    def _live(self, restarts: int, before: str) -> str | None:
+        """One incarnation; returns why it ended, or None when it was stopped. `before`: why the last one did."""
         process = self._start()
         try:
             deadline = time.monotonic() + self._ready_timeout_s
@@ -142,19 +165,19 @@ class ServerProcess:
                     return f"the server was not ready within ready_timeout_s={self._ready_timeout_s:g}"
                 if self._stop.wait(_POLL_S):
                     return None
-            self._become(ServerStatus("ready", restarts))
-            answered = polled = time.monotonic()
+            self._become(ServerStatus("ready", restarts, before))
+            self._ready_at = answered = polled = time.monotonic()
             while not self._stop.wait(_POLL_S):
                 if process.poll() is not None:
                     return f"the server exited with code {process.returncode}"
-                if time.monotonic() - polled < _METRICS_EVERY_S:
+                if time.monotonic() - polled < min(_METRICS_EVERY_S, self._hung_after_s / 4):
                     continue
                 with self._counting:
                     answers = self._poll_counts()
                 if answers:
                     answered = time.monotonic()
-                elif time.monotonic() - answered > _HUNG_AFTER_S:
-                    return f"the server has not answered for {_HUNG_AFTER_S:g} s"
+                elif time.monotonic() - answered > self._hung_after_s:
+                    return f"the server has not answered for hung_after_s={self._hung_after_s:g}"
                 polled = time.monotonic()
             return None
         finally:
@@ -190,7 +213,7 @@ class ServerProcess:
         exposition = _get(f"{self.root}/metrics")
         if exposition is None:
             return False
-        self._current = read_counts(exposition)
+        self._counts = (self._counts[0], read_counts(exposition))
         return True
 
 

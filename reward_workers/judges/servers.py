@@ -1,15 +1,11 @@
-"""The judge servers of a job: replicas of ``vllm serve``, each kept by a Ray actor, spread over the nodes.
+"""The Ray actor that keeps one replica of a judge, and what the fleet knows of it.
 
-A server dies with its actor, and the actor with the job. The fleet starts all judges at the same time; addresses are
-known at once, so that the policy can load while the judges do.
+A server dies with its actor, and the actor with the job or with its node. What happens then is the fleet's business.
 """
 
 from __future__ import annotations
 
-import json
-import logging
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,13 +15,6 @@ import ray
 from reward_workers.judges.server_metrics import ServerCounts
 from reward_workers.judges.server_process import ServerProcess, ServerStatus, vllm_command
 from reward_workers.judges.settings import JudgeSettings, ServeSettings
-
-_PROGRESS_EVERY_S = 15.0
-_PLACEMENT_TIMEOUT_S = 120.0
-_STOP_TIMEOUT_S = 30.0
-_LOOK_EVERY_S = 0.5
-
-logger = logging.getLogger(__name__)
 
 
 class JudgeServer:
@@ -46,151 +35,79 @@ class JudgeServer:
             log_path=Path(log_path),
             ready_timeout_s=serve.ready_timeout_s,
             max_restarts=serve.max_restarts,
+            hung_after_s=serve.hung_after_s,
             nice=serve.nice,
         )
 
     def base_url(self) -> str:
         return f"{self._server.root}/v1"
 
-    def status(self) -> ServerStatus:
-        return self._server.status
+    def status(self) -> tuple[ServerStatus, ServerCounts]:
+        """What the server does, and its counts of some seconds ago."""
+        return self._server.status, self._server.last_counts
 
     def metrics(self) -> ServerCounts:
         return self._server.counts()
 
-    def stop(self) -> tuple[ServerCounts, ServerStatus]:
-        """Final counts, and the status before the stop."""
+    def stop(self) -> tuple[ServerStatus, ServerCounts]:
+        """The status before the stop, and the final counts."""
         status = self._server.status
-        return self._server.stop(), status
+        return status, self._server.stop()
 
 
 @dataclass(slots=True)
-class _Replica:
-    """One actor of the fleet and what is known of it."""
+class Replica:
+    """One replica of a judge: the actor that keeps it now, and what was last known.
+
+    Attributes:
+        index: 0..replicas-1; names it together with the judge.
+        actor: handle of its :class:`JudgeServer`; another one after a move, None when there will be no other.
+        base_url: its address, empty until the actor is placed.
+        status, counts: as last told by the actor.
+        address: the pending answer of an actor that is not placed yet.
+        since: monotonic time of the last change, in seconds.
+        moves: actors so far after the first one.
+        lost: why nothing serves it any more; empty while something does or will.
+    """
 
     judge: str
     index: int
     actor: Any
     base_url: str = ""
-    ready: bool = field(default=False)
+    status: ServerStatus = field(default_factory=lambda: ServerStatus("starting", 0))
+    counts: ServerCounts = field(default_factory=ServerCounts)
+    address: Any = None
+    since: float = field(default_factory=time.monotonic)
+    moves: int = 0
+    lost: str = ""
 
     @property
     def name(self) -> str:
         return f"{self.judge}-{self.index}"
 
+    @property
+    def serves(self) -> bool:
+        """Whether calls may be sent to its address; a server that its actor starts again keeps the address."""
+        return bool(self.base_url) and not self.lost and self.address is None
 
-class JudgeFleet:
-    """All judges of a job.
-
-    Args:
-        judges: the ``judges`` section; entries that are None are left out, those with ``base_urls`` are not served.
-        folder: where logs (``<name>-<i>.log``) and final counts (``<name>.json``) go.
-        say: receives progress lines.
-    """
-
-    def __init__(
-        self, judges: Mapping[str, Mapping[str, Any] | None], folder: Path, say: Callable[[str], None] = logger.info
-    ) -> None:
-        self._judges = {
-            name: JudgeSettings.from_config(section, name) for name, section in judges.items() if section is not None
+    def report(self, end: str) -> dict[str, Any]:
+        """What is kept of one actor's life. `end`: how it ended."""
+        return {
+            "name": self.name,
+            "base_url": self.base_url,
+            **asdict(self.counts),
+            "restarts": self.status.restarts,
+            "end": end,
         }
-        self._folder = folder.absolute()
-        self._say = say
-        self._replicas: list[_Replica] = []
-        self._started = 0.0
 
-    def launch(self) -> dict[str, list[str]]:
-        """Start all replicas and return the base URLs of every judge; the servers answer some time later.
 
-        Raises:
-            RuntimeError: the cluster has no room for a replica.
-        """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._started = time.monotonic()
-        base_urls = {name: list(settings.base_urls) for name, settings in self._judges.items()}
-        try:
-            for name, settings in self._judges.items():
-                if not settings.base_urls and settings.serve is not None:
-                    self._replicas += [
-                        _Replica(name, index, self._actor(settings, settings.serve, index))
-                        for index in range(settings.serve.replicas)
-                    ]
-            for replica in self._replicas:
-                replica.base_url = self._address(replica)
-                base_urls[replica.judge].append(replica.base_url)
-        except BaseException:
-            self.stop()
-            raise
-        for replica in self._replicas:
-            self._say(f"judge server {replica.name} is starting at {replica.base_url}")
-        return base_urls
-
-    def wait_ready(self) -> None:
-        """Wait until every replica answers.
-
-        Raises:
-            RuntimeError: one failed; the text has the last lines of its log. The others are stopped.
-        """
-        said = time.monotonic()
-        while waiting := [replica for replica in self._replicas if not replica.ready]:
-            for replica, status in zip(waiting, ray.get([r.actor.status.remote() for r in waiting]), strict=True):
-                if status.state == "ready":
-                    replica.ready = True
-                    self._say(f"judge server {replica.name} is ready after {time.monotonic() - self._started:.0f} s")
-                elif status.state != "starting":
-                    self.stop()
-                    raise RuntimeError(f"judge server {replica.name} {status.state}: {status.failure}")
-            names = ", ".join(replica.name for replica in self._replicas if not replica.ready)
-            if names and time.monotonic() - said > _PROGRESS_EVERY_S:
-                said = time.monotonic()
-                self._say(f"waiting for {names} ({said - self._started:.0f} s)")
-            time.sleep(_LOOK_EVERY_S if names else 0.0)
-
-    def metrics(self) -> dict[str, ServerCounts]:
-        """Counts per served judge so far, from the servers' own metrics."""
-        totals: dict[str, ServerCounts] = {}
-        answers = ray.get([replica.actor.metrics.remote() for replica in self._replicas])
-        for replica, counts in zip(self._replicas, answers, strict=True):
-            totals[replica.judge] = totals.get(replica.judge, ServerCounts()) + counts
-        return totals
-
-    def stop(self) -> None:
-        """Stop all servers and write ``<folder>/<name>.json`` for each served judge; safe to call again."""
-        replicas, self._replicas = self._replicas, []
-        pending = [replica.actor.stop.remote() for replica in replicas]
-        ray.wait(pending, num_returns=len(pending), timeout=_STOP_TIMEOUT_S) if pending else None
-        reports: dict[str, list[dict[str, Any]]] = {}
-        for replica, answer in zip(replicas, pending, strict=True):
-            report: dict[str, Any] = {"name": replica.name, "base_url": replica.base_url}
-            try:
-                counts, status = ray.get(answer, timeout=0.1)
-                report |= {**asdict(counts), "restarts": status.restarts, "state_at_stop": status.state}
-            except ray.exceptions.RayError as error:
-                report["lost"] = f"{type(error).__name__}: no counts from this replica"
-                self._say(f"judge server {replica.name} could not be stopped in order: {type(error).__name__}")
-            ray.kill(replica.actor)
-            reports.setdefault(replica.judge, []).append(report)
-        for name, report_of in reports.items():
-            total = {key: sum(one.get(key, 0) for one in report_of) for key in (*asdict(ServerCounts()), "restarts")}
-            text = json.dumps({"model": self._judges[name].model, **total, "replicas": report_of}, indent=2)
-            (self._folder / f"{name}.json").write_text(text + "\n")
-
-    def _address(self, replica: _Replica) -> str:
-        try:
-            base_url: str = ray.get(replica.actor.base_url.remote(), timeout=_PLACEMENT_TIMEOUT_S)
-        except ray.exceptions.GetTimeoutError as error:
-            raise RuntimeError(
-                f"judge server {replica.name} was not placed within {_PLACEMENT_TIMEOUT_S:g} s; free in the cluster "
-                f"are {ray.available_resources()}: lower judges.{replica.judge}.serve.replicas, gpus_per_replica or "
-                "cpus_per_replica, or add nodes"
-            ) from error
-        return base_url
-
-    def _actor(self, settings: JudgeSettings, serve: ServeSettings, index: int) -> Any:
-        actor_class: Any = ray.remote(
-            num_cpus=serve.cpus_per_replica,
-            num_gpus=serve.gpus_per_replica,
-            max_concurrency=4,
-            scheduling_strategy="SPREAD",
-        )(JudgeServer)
-        return actor_class.remote(settings.model, serve, str(self._folder / f"{settings.name}-{index}.log"))
+def start_actor(settings: JudgeSettings, serve: ServeSettings, log_path: Path) -> Any:
+    """The handle of a new :class:`JudgeServer`; Ray places it on another node than its siblings where it can."""
+    actor_class: Any = ray.remote(
+        num_cpus=serve.cpus_per_replica,
+        num_gpus=serve.gpus_per_replica,
+        resources=dict(serve.resources),
+        max_concurrency=4,
+        scheduling_strategy="SPREAD",
+    )(JudgeServer)
+    return actor_class.remote(settings.model, serve, str(log_path))

@@ -12,6 +12,8 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from reward_workers.judges.breaker import BreakerSettings
+
 PROMPTS = ("pattern_judge", "pattern_rm", "answer_equivalence", "answer_equivalence_compact")
 LANGUAGES = ("en", "zh")
 NO_KEY = "EMPTY"
@@ -26,10 +28,12 @@ class ServeSettings:
         model_path: local folder or hub name of the checkpoint.
         replicas: servers to start, at least 1.
         gpus_per_replica, cpus_per_replica: what Ray reserves for one server (fractions are allowed, 0 GPUs on the CPU).
+        resources: further Ray resources of one server, such as ``{judge_node: 1}`` to keep judges on certain nodes.
         tensor_parallel_size: GPUs that one server splits the model over.
         max_model_len: longest prompt plus answer, in tokens.
         ready_timeout_s: how long a server may take until it answers, in seconds.
-        max_restarts: how often one replica may be started again after it died.
+        hung_after_s: a server that answers nothing for so long is ended and started again, in seconds.
+        max_restarts: how often in a row one replica may be started again; ten minutes of service begin a new row.
         nice: how far the servers' processes stand back for others on the same cores, 0..19 as of nice(2).
         args: further ``vllm serve`` arguments, as given on a command line.
         env: environment variables of the server process.
@@ -39,9 +43,11 @@ class ServeSettings:
     replicas: int
     gpus_per_replica: float
     cpus_per_replica: float
+    resources: Mapping[str, float]
     tensor_parallel_size: int
     max_model_len: int
     ready_timeout_s: float
+    hung_after_s: float
     max_restarts: int
     nice: int
     args: tuple[str, ...]
@@ -65,9 +71,11 @@ class ServeSettings:
             replicas=int(_number(config, "replicas", where, low=1, whole=True)),
             gpus_per_replica=gpus,
             cpus_per_replica=_number(config, "cpus_per_replica", where, low=0),
+            resources=_resources(config["resources"], f"{where}.resources"),
             tensor_parallel_size=tensor_parallel_size,
             max_model_len=int(_number(config, "max_model_len", where, low=1, whole=True)),
             ready_timeout_s=_number(config, "ready_timeout_s", where, low=1),
+            hung_after_s=_number(config, "hung_after_s", where, low=1),
             max_restarts=int(_number(config, "max_restarts", where, low=0, whole=True)),
             nice=int(_number(config, "nice", where, low=0, whole=True, high=19)),
             args=tuple(str(argument) for argument in _sequence(config["args"], f"{where}.args")),
@@ -90,7 +98,8 @@ class JudgeSettings:
         max_tokens: longest answer in tokens.
         timeout_s, total_timeout_s: limit of one attempt, and of one call with all its attempts, in seconds.
         max_attempts: attempts of one call, 1 = no retry.
-        concurrency: calls in flight at once from one process.
+        breaker: when a server that keeps failing is left alone, and for how long.
+        concurrency: calls in flight at once, of the whole job; one process takes its :meth:`share`.
     """
 
     name: str
@@ -105,6 +114,7 @@ class JudgeSettings:
     timeout_s: float
     total_timeout_s: float
     max_attempts: int
+    breaker: BreakerSettings
     concurrency: int
 
     @classmethod
@@ -141,12 +151,44 @@ class JudgeSettings:
             timeout_s=timeout_s,
             total_timeout_s=total_timeout_s,
             max_attempts=int(_number(config, "max_attempts", where, low=1, whole=True)),
+            breaker=_breaker(config["breaker"], f"{where}.breaker"),
             concurrency=int(_number(config, "concurrency", where, low=1, whole=True)),
         )
 
     def with_base_urls(self, base_urls: Sequence[str]) -> JudgeSettings:
         """The same judge at other addresses."""
         return replace(self, base_urls=tuple(url.rstrip("/") for url in base_urls))
+
+    def identity(self) -> tuple[str, ...]:
+        """Who judges, as far as the configuration tells: the name it is asked by, its checkpoint, and its prompt."""
+        checkpoint = self.serve.model_path if self.serve is not None else ""
+        return self.model, checkpoint, self.prompt, self.language
+
+    def share(self, worker: int, workers: int) -> JudgeSettings:
+        """The same judge for one of the processes that call it: their limits on concurrency add up to the job's.
+
+        Args:
+            worker: index of this process, 0..workers-1; the first ones take what does not divide.
+            workers: processes that call the judge (``reward.num_workers``).
+
+        Raises:
+            ValueError: fewer calls are allowed than there are processes.
+        """
+        problem = self.too_few_calls(workers)
+        if problem is not None:
+            raise ValueError(problem)
+        if not 0 <= worker < workers:
+            raise ValueError(f"reward worker {worker} of {workers}: the index must be in 0..{workers - 1}")
+        return replace(self, concurrency=self.concurrency // workers + (worker < self.concurrency % workers))
+
+    def too_few_calls(self, workers: int) -> str | None:
+        """What to set when not every reward worker could make a call; None when each can."""
+        if self.concurrency >= workers:
+            return None
+        return (
+            f"judges.{self.name}.concurrency={self.concurrency} is below reward.num_workers={workers}: it is the limit "
+            "of the whole job, and each reward worker needs one call of it; raise the one or lower the other"
+        )
 
     def api_key(self) -> str:
         """The key from the environment; raises ValueError when the named variable is unset. Never log the result."""
@@ -159,6 +201,14 @@ class JudgeSettings:
                 "or set api_key_env to null for a server without a key"
             )
         return key
+
+
+def _breaker(config: Any, where: str) -> BreakerSettings:
+    _check_keys(config, BreakerSettings, where)
+    return BreakerSettings(
+        failures=int(_number(config, "failures", where, low=1, whole=True)),
+        cooldown_s=_number(config, "cooldown_s", where, low=0.001),
+    )
 
 
 def _check_keys(config: Mapping[str, Any], cls: type, where: str, beside: Set[str] = frozenset()) -> None:
@@ -185,6 +235,12 @@ def _number(
     if value > high:
         raise ValueError(f"{where}.{key}={value!r} is too large: set {kind} of at most {high}")
     return float(value)
+
+
+def _resources(value: Any, where: str) -> Mapping[str, float]:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where}={value!r} is not a mapping: write it as {{name: amount}}, or {{}} for none")
+    return MappingProxyType({str(name): _number(value, name, where, low=0) for name in value})
 
 
 def _sequence(value: Any, where: str) -> Sequence[Any]:

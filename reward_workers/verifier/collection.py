@@ -58,7 +58,11 @@ def without_point_names(answer: str, reference: str) -> tuple[str, str]:
     if not any(names) or (names[0] and names[1] and _other_point(names[0], names[1])):
         return answer, reference
     bare = [text[len(name) :].strip() if name else text for text, name in zip((answer, reference), names, strict=True)]
-    if any(not name.endswith("=") and outer_bracket(other) is None for name, other in zip(names, bare[::-1], strict=True) if name):
+    if any(
+        not name.endswith("=") and outer_bracket(other) is None
+        for name, other in zip(names, bare[::-1], strict=True)
+        if name
+    ):
         return answer, reference  # C(5,2) is a point only beside a point
     return bare[0], bare[1]
 

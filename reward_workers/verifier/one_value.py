@@ -56,7 +56,11 @@ def parts_of_one_value(answer: str, reference: str, values: Sequence[str]) -> st
         return "measurement_error"
     found = [split_quantity(value) for value in values]
     units = [quantity.unit for quantity in found]
-    if len(set(units)) > 1 and None not in units and len({tuple(dimension(unit).items()) for unit in units if unit}) == 1:
+    if (
+        len(set(units)) > 1
+        and None not in units
+        and len({tuple(dimension(unit).items()) for unit in units if unit}) == 1
+    ):
         return "compound_quantity"
     return "number_notation" if len(found) == 2 and _mixed(found[0], found[1], reference) else None
 

@@ -103,9 +103,15 @@ def _compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: 
     if answer.number is None or reference.number is None:
         raise AssertionError("two numbers are compared")
     if outcome.value == 0:
-        if reference.number.value in other_readings(answer.text) or answer.number.value in other_readings(reference.text):
+        if reference.number.value in other_readings(answer.text) or answer.number.value in other_readings(
+            reference.text
+        ):
             return Outcome(None, "number_notation")
-        if kind == "angle" and DEGREE not in (answer.unit, reference.unit) and near_angle(answer.number, reference.number):
+        if (
+            kind == "angle"
+            and DEGREE not in (answer.unit, reference.unit)
+            and near_angle(answer.number, reference.number)
+        ):
             return Outcome(None, "angle_unit")
     return _chart_tolerance(answer, reference, outcome) if kind == "chart_numeric" else outcome
 

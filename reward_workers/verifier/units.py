@@ -34,7 +34,9 @@ _TAIL = re.compile(
 _FACTOR = re.compile(r"([^\W\d_]+|°[CF]?|%)\s*(?:\^\s*\{?\s*(-?\d)\s*\}?|([23])(?!\w))?\s*(squared|cubed)?")
 _SQUARES = (("square", 2), ("sq", 2), ("cubic", 3), ("cu", 3), ("平方", 2), ("立方", 3))
 _SIGN_AND_REST = re.compile(r"([+-]?)(.*)", re.DOTALL)
-_CODE = re.compile(rf"(?:{'|'.join(re.escape(code) for code in sorted(CURRENCY_CODES, key=len, reverse=True))})(?=[\s\d.])")
+_CODE = re.compile(
+    rf"(?:{'|'.join(re.escape(code) for code in sorted(CURRENCY_CODES, key=len, reverse=True))})(?=[\s\d.])"
+)
 _IN_BRACKETS = re.compile(r"(?<=[\d)}])\s*[(\[]\s*([^\W\d][^()\[\]]*)[)\]]\Z")
 _AS_FRACTION = re.compile(r"(?<=[\d)}\s])\s*\\frac\{\s*([^\W\d][^{}]*)\}\{\s*([^\W\d][^{}]*)\}\Z")
 _GREEK_UNIT = re.compile(r"\\mu\s*(?=(?:m|g|s|A|L|F)(?![a-zA-Z]))|\\Omega(?![a-zA-Z])")

@@ -71,6 +71,7 @@ def test_the_reward_that_the_paper_gives():
     mix = compose_config(["experiment=pattern_rl_qwen3_vl_8b"]).reward_mix
     assert mix.weights == {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
     assert (mix.cap, mix.gate.probability, mix.gate.scope) == (0.1, 0.6, "rollout")
+    assert (mix.penalty, mix.labels.source, mix.schedule) == ("hard", "pattern_rm", {"kind": "constant"})
 
 
 @pytest.mark.parametrize("mix", ["pattern_rl", "base_rl"])
@@ -118,6 +119,8 @@ def test_every_section_of_the_tree_is_known():
         ("actor_rollout_ref.rolout.n=4", ("actor_rollout_ref.rolout", "'rollout'")),
         ("judges.fallback.serve.replica=2", ("judges.fallback.serve.replica", "'replicas'")),
         ("experimnet=quickstart", ("experimnet", "'experiment'")),
+        ("reward_mix/schedule=curiculum", ("reward_mix/schedule=curiculum", "'curriculum'")),
+        ("reward_mix/shedule=constant", ("reward_mix/shedule", "'reward_mix/schedule'")),
         ("experiment=quickstrat", ("experiment=quickstrat", "'quickstart'")),
     ],
 )

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from reward_workers.judges.breaker import BreakerSettings
 from reward_workers.judges.settings import JudgeSettings
 from trainer.endpoints import check_endpoints, shown
 
@@ -60,6 +61,7 @@ def judge(*base_urls: str, model: str = "judge-a", api_key_env: str | None = Non
         timeout_s=1.0,
         total_timeout_s=2.0,
         max_attempts=1,
+        breaker=BreakerSettings(failures=1, cooldown_s=1.0),
         concurrency=1,
     )
 

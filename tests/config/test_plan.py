@@ -56,6 +56,21 @@ def test_base_rl_shows_its_reward_and_no_pattern_judge():
     assert "none: reward_mix.pattern_penalty=false" in text
 
 
+def test_the_plan_says_whose_labels_count_and_what_the_weights_do():
+    default = text_of(dry_run())
+    assert "labels of PatternRM (above 0.5); constant weights" in default
+    rules = text_of(dry_run("reward_mix.labels.source=rules", "reward_mix/schedule=linear_warmup"))
+    assert "none: reward_mix.labels.source=rules" in rules
+    assert "labels of the rules; weights grow to their full value until step 100" in rules
+    other = text_of(
+        dry_run("reward_mix.labels.source=union", "reward_mix.threshold.con=0.7", "reward_mix/schedule=curriculum")
+    )
+    assert "PatternRM or the rules (cot>0.5 rep>0.5 con>0.7 pr>0.5)" in other
+    assert "labels count from step 1 (cot), 1 (rep), 200 (con), 200 (pr) on" in other
+    guard = text_of(dry_run("reward_mix.penalty=expected", "reward_mix/schedule=accuracy_guard"))
+    assert "probabilities of PatternRM" in guard and "more than 0.02 below its best of 100" in guard
+
+
 def test_absent_files_are_shown_in_a_dry_run_and_refused_in_a_run(tmp_path: Path, good_inputs: list[str]):
     absent = f"corpus.train_files={tmp_path}/absent.parquet"
     plan = dry_run(*good_inputs, absent)

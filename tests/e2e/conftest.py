@@ -41,6 +41,7 @@ def running_judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[st
             log_path=logs / f"{judge}.log",
             ready_timeout_s=240,
             max_restarts=0,
+            hung_after_s=60,
         )
         servers.append(server)
         overrides += [f"judges.{judge}.serve=null", f"judges.{judge}.base_urls=[{server.root}/v1]"]

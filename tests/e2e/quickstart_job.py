@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,15 +52,39 @@ class Job:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def wait_for(self, text: str, timeout_s: float) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout_s: float, what: str = "the condition") -> None:
+        """Wait for something that the job brings about; the test fails when the job ends first."""
         deadline = time.monotonic() + timeout_s
-        while text not in self.output:
-            if self.process.poll() is not None and text not in self.output:
-                pytest.fail(f"the job ended with {self.process.returncode} before {text!r}:\n{self.output[-6000:]}")
+        while not condition():
+            if self.process.poll() is not None and not condition():
+                pytest.fail(f"the job ended with {self.process.returncode} before {what}:\n{self.output[-6000:]}")
             if time.monotonic() > deadline:
                 self.kill()
-                pytest.fail(f"no {text!r} after {timeout_s} s:\n{self.output[-6000:]}")
+                pytest.fail(f"no {what} after {timeout_s} s:\n{self.output[-6000:]}")
             time.sleep(0.2)
+
+    def wait_for(self, text: str, timeout_s: float) -> None:
+        self.wait_until(lambda: text in self.output, timeout_s, repr(text))
+
+    def wait_for_more(self, mark: int, text: str, n: int, timeout_s: float) -> None:
+        """Wait until the output holds a text `n` times after a position of it."""
+        self.wait_until(lambda: self.output[mark:].count(text) >= n, timeout_s, f"{n} x {text!r}")
+
+    def steps_while(self, harm: Callable[[], None], until: str, timeout_s: float) -> int:
+        """Do some harm; the steps that were finished from then until the output holds a text once more."""
+        mark, before = len(self.output), self.last_step()
+        harm()
+        self.wait_for_more(mark, until, 1, timeout_s)
+        return self.last_step() - before
+
+    def last_step(self) -> int:
+        """The last training step that the output tells of, 0 before the first."""
+        return max((int(step) for step in re.findall(r"step +(\d+)/\d+ ", self.output)), default=0)
+
+    def wait_for_steps(self, n: int) -> None:
+        """Wait for so many further steps."""
+        last = self.last_step() + n
+        self.wait_until(lambda: self.last_step() >= last, START_S + n * STEP_S, f"step {last}")
 
     def wait(self, timeout_s: float) -> int:
         try:
@@ -96,6 +122,11 @@ class Run:
 
     def judge(self, name: str) -> dict[str, Any]:
         return json.loads((self.folder / "judges" / f"{name}.json").read_text())
+
+
+def below(process: psutil.Process, text: str) -> list[psutil.Process]:
+    """Descendants of a process whose command line holds a text."""
+    return [p for p in process.children(recursive=True) if text in " ".join(p.cmdline())]
 
 
 def wait_until_gone(processes: list[psutil.Process], timeout_s: float = 30.0) -> list[psutil.Process]:

@@ -104,6 +104,7 @@ def section() -> Callable[..., dict[str, Any]]:
             "timeout_s": 0.5,
             "total_timeout_s": 5.0,
             "max_attempts": 3,
+            "breaker": {"failures": 10, "cooldown_s": 30.0},
             "concurrency": 8,
         } | changes
 

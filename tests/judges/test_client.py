@@ -72,6 +72,8 @@ def test_other_client_errors_are_not_retried(fake_server: Any, settings: MakeSet
         ({"nothing": 1}, "bad_body", 1),
         ({"choices": [{"index": 0}]}, "null", 1),
         ({"choices": ["text"]}, "null", 1),
+        ({"choices": [{"index": 0, "message": {"content": None, "refusal": "no"}}]}, "refusal", 1),
+        ({"choices": [{"index": 0, "message": {"content": ["CORRECT"]}}]}, "null", 1),
     ],
     ids=str,
 )
@@ -87,11 +89,28 @@ def test_lasting_faults_end_in_a_failure(
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "text/html"])
-def test_a_body_that_is_no_completion_is_a_failure(fake_server: Any, settings: MakeSettings, content_type: str) -> None:
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b"<html>{", {"Content-Type": "application/json"}),
+        (b"<html>{", {"Content-Type": "text/html"}),
+        (b"", {"Content-Type": "application/json"}),
+        (b"[]", {"Content-Type": "application/json"}),
+        (b'"CORRECT"', {"Content-Type": "application/json"}),
+        (b"1", {"Content-Type": "application/json"}),
+        (b"null", {"Content-Type": "application/json"}),
+        (b"[" * 100_000, {"Content-Type": "application/json"}),
+        (b"\xff\xfe\x00", {"Content-Type": "application/json"}),
+        (b'{"choices": {"0": 1}}', {"Content-Type": "application/json"}),
+    ],
+    ids=lambda value: repr(value)[:24],
+)
+def test_a_body_that_is_no_completion_is_a_failure(
+    fake_server: Any, settings: MakeSettings, body: bytes, headers: dict[str, str]
+) -> None:
     async def scenario() -> None:
         def broken(_: dict[str, Any]) -> web.Response:
-            return web.Response(text="<html>{", content_type=content_type)
+            return web.Response(body=body, headers=headers)
 
         async with fake_server(broken) as server:
             outcome = await ask(settings(base_urls=[server.base_url]))
@@ -128,6 +147,8 @@ def test_the_total_deadline_ends_the_attempts(fake_server: Any, settings: MakeSe
 
 def test_a_body_that_drips_does_not_outlast_the_attempt(settings: MakeSettings) -> None:
     async def scenario() -> None:
+        hung_up = asyncio.Event()
+
         async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
             try:
@@ -137,12 +158,44 @@ def test_a_body_that_drips_does_not_outlast_the_attempt(settings: MakeSettings) 
                     await asyncio.sleep(0.1)
             except ConnectionError:
                 writer.close()
+                hung_up.set()
 
         server = await asyncio.start_server(drip, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         outcome = await ask(settings(base_urls=[url], max_attempts=1))
         assert isinstance(outcome, JudgeFailure) and outcome.reason == "timeout"
         assert outcome.latency_s < 2.0
+        await asyncio.wait_for(hung_up.wait(), 5.0)  # the server learns that nobody reads any more
+        server.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"no HTTP at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+    ],
+    ids=lambda said: repr(said)[:60],
+)
+def test_an_answer_that_breaks_off_or_is_no_http_is_a_failure(settings: MakeSettings, said: bytes) -> None:
+    async def scenario() -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(said)
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        outcome = await ask(settings(base_urls=[url], max_attempts=2, timeout_s=5.0))
+        assert isinstance(outcome, JudgeFailure), outcome
+        assert (outcome.reason, outcome.attempts) in (("connection", 2), ("bad_body", 2)), outcome
         server.close()
 
     asyncio.run(scenario())
@@ -155,7 +208,7 @@ def test_a_dead_replica_costs_one_attempt_and_is_then_avoided(fake_server: Any, 
             outcomes = [await client.complete(MESSAGES) for _ in range(6)]
             assert all(isinstance(outcome, JudgeReply) for outcome in outcomes)
             assert len(server.requests) == 6
-            assert client.stats().retries <= 2
+            assert sum(outcome.attempts for outcome in outcomes) <= 8
             await client.aclose()
 
     asyncio.run(scenario())
@@ -181,9 +234,9 @@ def test_concurrency_is_bounded(fake_server: Any, settings: MakeSettings) -> Non
     async def scenario() -> None:
         async with fake_server(0.05) as server:
             client = JudgeClient(settings(base_urls=[server.base_url], concurrency=3))
-            await asyncio.gather(*(client.complete(MESSAGES) for _ in range(12)))
+            outcomes = await asyncio.gather(*(client.complete(MESSAGES) for _ in range(12)))
             assert server.most_in_flight == 3
-            assert client.stats().calls == 12 and len(client.stats().latencies_s) == 12
+            assert all(isinstance(outcome, JudgeReply) for outcome in outcomes)
             await client.aclose()
 
     asyncio.run(scenario())

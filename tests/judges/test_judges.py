@@ -11,8 +11,10 @@ import pytest
 
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.pattern_rm import PatternRM
+from reward_workers.records import LABELS as NAMES
 from reward_workers.records import Labels, LabelsUnscored, Verdict
 
+HALF = dict.fromkeys(NAMES, 0.5)
 LABELS = "CoT: 1\nRep: 0\nCon: 0\nPR: 1"
 MakeSettings = Callable[..., Any]
 
@@ -26,7 +28,7 @@ async def verdict_of(settings: Any) -> Verdict:
 
 
 async def labels_of(settings: Any, threshold: float = 0.5) -> Labels | LabelsUnscored:
-    pattern_rm = PatternRM(settings, threshold)
+    pattern_rm = PatternRM(settings, dict.fromkeys(NAMES, threshold))
     try:
         return await pattern_rm.label("How many?", "Two.")
     finally:
@@ -43,6 +45,9 @@ async def labels_of(settings: Any, threshold: float = 0.5) -> Labels | LabelsUns
         (["Hm.", "Hm."], None, "judge_no_decision", 2),
         (["CORRECT or INCORRECT"], None, "judge_verdicts_differ", 2),
         ([None], None, "judge_null", 2),
+        ([""], None, "judge_empty", 2),
+        (["CORRECT\nINCORRECT", "CORRECT\nINCORRECT"], None, "judge_verdicts_differ", 2),
+        (["I cannot help with that.", "INCORRECT"], 0, "judge_incorrect", 2),
         ([400], None, "judge_http_400", 1),
         ([500], None, "judge_http_500", 3),
     ],
@@ -98,7 +103,7 @@ def test_identical_questions_are_asked_once(fake_server: Any, settings: MakeSett
             verdicts = await asyncio.gather(*(judge.judge("q", "2", "two") for _ in range(4)))
             assert {verdict.value for verdict in verdicts} == {1}
             await judge.judge("q", "2", "three")
-            assert len(server.requests) == 2 and judge.calls.saved == 3
+            assert len(server.requests) == 2
             await judge.aclose()
 
     asyncio.run(scenario())
@@ -181,6 +186,69 @@ def test_labels_of_a_server_without_probabilities(fake_server: Any, settings: Ma
     asyncio.run(scenario())
 
 
+def test_each_label_has_its_threshold(fake_server: Any, settings: MakeSettings, make_completion: Any) -> None:
+    async def scenario() -> None:
+        async with fake_server(make_completion(LABELS, logprobs={"content": with_probabilities()})) as server:
+            own = {"cot": 0.95, "rep": 0.1, "con": 0.3, "pr": 0.5}
+            pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), own)
+            labels = await pattern_rm.label("q", "r")  # P(1) = .9, .2, .4, .7
+            assert isinstance(labels, Labels)
+            assert labels.as_dict() == {"cot": False, "rep": True, "con": True, "pr": True}
+            await pattern_rm.aclose()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "requests"),
+    [
+        ("Hm.", LABELS, 2),
+        (None, LABELS, 2),
+        ("Labels as in the text:\nCoT: 0\nRep: 0\nCon: 0\nPR: 0", LABELS, 2),  # quotes the response under test
+    ],
+)
+def test_a_server_that_ignores_the_constraint_is_asked_once_more(
+    fake_server: Any, settings: MakeSettings, first: Any, second: Any, requests: int
+) -> None:
+    async def scenario() -> None:
+        async with fake_server(first, second) as server:
+            pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), HALF)
+            labels = await pattern_rm.label("How many?", "Two.\nCoT: 0\nRep: 0\nCon: 0\nPR: 0")
+            assert isinstance(labels, Labels) and labels.cot and labels.pr
+            assert len(server.requests) == requests
+            one, two = (request["messages"][0]["content"] for request in server.requests)
+            assert two.startswith(one) and "0 for absent" in two
+            await pattern_rm.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_labels_that_were_cut_are_not_asked_for_again(
+    fake_server: Any, settings: MakeSettings, make_completion: Any
+) -> None:
+    async def scenario() -> None:
+        async with fake_server(make_completion("CoT: 1\nRep: 0", finish_reason="length")) as server:
+            result = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
+            assert isinstance(result, LabelsUnscored) and result.reason == "truncated"
+            assert len(server.requests) == 1  # the limit on its length is too low
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("echo", ["The candidate reads:\nCORRECT", "Candidate answer: CORRECT", "> CORRECT"])
+def test_a_judge_that_only_quotes_the_answer_gives_no_verdict(
+    fake_server: Any, settings: MakeSettings, echo: str
+) -> None:
+    async def scenario() -> None:
+        async with fake_server(echo, echo) as server:
+            judge = AnswerJudge(settings(base_urls=[server.base_url]))
+            verdict = await judge.judge("q", "3", "CORRECT")
+            assert (verdict.value, verdict.reason) == (None, "judge_echo")
+            await judge.aclose()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("step", "reason"),
     [
@@ -189,6 +257,9 @@ def test_labels_of_a_server_without_probabilities(fake_server: Any, settings: Ma
         ("I am sorry, I cannot do that.", "no_decision"),
         (None, "null"),
         (404, "http_404"),
+        ("", "empty"),
+        ("Rep: 0\nCoT: 1\nCon: 0\nPR: 1", "missing_labels"),
+        ("CoT: 1\nRep: 0\nCon: 0\nPR: 1\nCoT: 0\nRep: 0\nCon: 0\nPR: 1", "blocks_differ"),
     ],
     ids=str,
 )
@@ -205,7 +276,7 @@ def test_labels_that_cannot_be_read(fake_server: Any, settings: MakeSettings, st
 def test_a_failure_is_not_remembered(fake_server: Any, settings: MakeSettings) -> None:
     async def scenario() -> None:
         async with fake_server(400, LABELS) as server:
-            pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), 0.5)
+            pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), HALF)
             assert isinstance(await pattern_rm.label("q", "r"), LabelsUnscored)
             assert isinstance(await pattern_rm.label("q", "r"), Labels)
             assert isinstance(await pattern_rm.label("q", "r"), Labels)
@@ -217,8 +288,8 @@ def test_a_failure_is_not_remembered(fake_server: Any, settings: MakeSettings) -
 
 def test_wrong_settings_are_named(settings: MakeSettings) -> None:
     with pytest.raises(ValueError, match="use pattern_rm"):
-        PatternRM(settings(), 0.5)
-    with pytest.raises(ValueError, match=r"1\.5"):
-        PatternRM(settings(prompt="pattern_rm"), 1.5)
+        PatternRM(settings(), HALF)
+    with pytest.raises(ValueError, match=r"threshold\.con=1\.5"):
+        PatternRM(settings(prompt="pattern_rm"), HALF | {"con": 1.5})
     with pytest.raises(ValueError, match="use answer_equivalence"):
         AnswerJudge(settings(prompt="pattern_rm"))

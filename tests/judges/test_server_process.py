@@ -78,7 +78,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     script.write_text(STAND_IN)
     servers = []
 
-    def build(*extra: str, max_restarts: int = 1) -> ServerProcess:
+    def build(*extra: str, max_restarts: int = 1, hung_after_s: float = 20.0) -> ServerProcess:
         servers.append(
             ServerProcess(
                 [sys.executable, str(script), *extra],
@@ -87,6 +87,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 log_path=tmp_path / "judge-0.log",
                 ready_timeout_s=20.0,
                 max_restarts=max_restarts,
+                hung_after_s=hung_after_s,
             )
         )
         return servers[-1]
@@ -127,9 +128,7 @@ def test_a_dead_server_comes_back_on_its_port_and_keeps_its_counts(
     assert server.counts().requests == 3
 
 
-def test_calls_count_that_were_answered_before_the_keeper_looked(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_count_that_were_answered_before_the_keeper_looked(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_process, "_POLL_S", 10.0)
     server = start()
 
@@ -153,6 +152,7 @@ def test_niceness_reaches_the_server_and_its_children(tmp_path: Path) -> None:
         log_path=tmp_path / "judge-0.log",
         ready_timeout_s=20.0,
         max_restarts=0,
+        hung_after_s=20.0,
         nice=3,
     )
     assert server.wait_ready(20).state == "failed"
@@ -178,12 +178,23 @@ def test_a_server_that_cannot_start_fails_at_once_with_its_log(start: Start) -> 
 def test_a_frozen_server_is_replaced(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_process, "_METRICS_EVERY_S", 0.1)
     monkeypatch.setattr(server_process, "_HTTP_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(server_process, "_HUNG_AFTER_S", 1.0)
     monkeypatch.setattr(server_process, "_TERM_GRACE_S", 0.5)
-    server = start()
+    server = start(hung_after_s=1.0)
     assert server.wait_ready(20).state == "ready"
     os.kill(pids(server)[0], signal.SIGSTOP)
     assert eventually(lambda: server.status.restarts == 1 and server.status.state == "ready")
+    assert "hung_after_s=1" in server.status.failure
+
+
+def test_time_in_service_begins_a_new_row_of_restarts(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_process, "_SOUND_AFTER_S", 0.0)
+    server = start(max_restarts=1)
+    for restarts in (1, 2):
+        assert eventually(lambda: server.status.state == "ready")
+        os.kill(pids(server)[0], signal.SIGKILL)
+        assert eventually(lambda: server.status.restarts == restarts)  # noqa: B023 - awaited before the next round
+    assert eventually(lambda: server.status.state == "ready")
+    assert "exited with code -9" in server.status.failure
 
 
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
@@ -194,6 +205,7 @@ def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
         log_path=tmp_path / "log",
         ready_timeout_s=5,
         max_restarts=1,
+        hung_after_s=20.0,
     )
     status = server.wait_ready(10)
     assert status.state == "failed" and "missing" in status.failure
@@ -207,7 +219,9 @@ import sys, time
 from pathlib import Path
 from reward_workers.judges.server_process import ServerProcess
 command, log_path = [sys.executable, {str(script)!r}], Path({str(tmp_path / "log")!r})
-server = ServerProcess(command, env={{}}, host="127.0.0.1", log_path=log_path, ready_timeout_s=20, max_restarts=1)
+server = ServerProcess(
+    command, env={{}}, host="127.0.0.1", log_path=log_path, ready_timeout_s=20, max_restarts=1, hung_after_s=20
+)
 assert server.wait_ready(20).state == "ready"
 print(server.root, flush=True)
 time.sleep(600)

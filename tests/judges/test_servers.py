@@ -45,9 +45,11 @@ def serving(section: Any, model_path: Path, **serve: Any) -> dict[str, Any]:
         "replicas": 1,
         "gpus_per_replica": 0,
         "cpus_per_replica": 1,
+        "resources": {},
         "tensor_parallel_size": 1,
         "max_model_len": 512,
         "ready_timeout_s": 200,
+        "hung_after_s": 60,
         "max_restarts": 1,
         "nice": 0,
         "args": ["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "16"],
@@ -104,7 +106,7 @@ def counted(fleet: Any, requests: int) -> bool:
 
 
 def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section: Any, tmp_path: Path) -> None:
-    from reward_workers.judges.servers import JudgeFleet
+    from reward_workers.judges.fleet import JudgeFleet
 
     config = serving(section, ROOT / "assets" / "toy" / "pattern_rm")
     said: list[str] = []
@@ -145,7 +147,7 @@ def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section:
 
 
 def test_a_checkpoint_that_does_not_exist_is_named(cluster: None, section: Any, tmp_path: Path) -> None:
-    from reward_workers.judges.servers import JudgeFleet
+    from reward_workers.judges.fleet import JudgeFleet
 
     fleet = JudgeFleet({"pattern_rm": serving(section, tmp_path / "nowhere")}, tmp_path, say=lambda _: None)
     fleet.launch()

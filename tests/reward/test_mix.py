@@ -44,6 +44,13 @@ def test_no_labels_cost_nothing():
     assert PAPER.reward(correct=True, gate_open=True, labels=None) == 1.0
 
 
+def test_probabilities_are_weighed_and_the_sum_is_capped():
+    """min(cap, sum w p): .05 * .5 + .05 * .5 + .02 * .5 + .02 * .5 = .07; all certain: .14, capped."""
+    assert PAPER.penalty(dict.fromkeys(LABELS, 0.5)) == 0.07
+    assert PAPER.penalty(dict.fromkeys(LABELS, 1.0)) == 0.1
+    assert PAPER.reward(correct=True, gate_open=True, labels=dict.fromkeys(LABELS, 0.5)) == 0.93
+
+
 def test_cap_and_weights_are_used():
     mix = Mix(weights={"cot": 0.5, "rep": 0.25, "con": 0.0, "pr": 1.0}, cap=0.6)
     assert mix.penalty({"cot": True, "rep": False, "con": True, "pr": False}) == 0.5

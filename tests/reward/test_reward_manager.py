@@ -1,18 +1,52 @@
-"""verl's side of the reward: one rollout in, one record out that says what the verifier did."""
+"""What one reward worker builds out of the configuration, and what it gives verl for a rollout."""
+
+from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from omegaconf import OmegaConf
 
 from reward_workers.gate import Gate
-from reward_workers.mix import Mix
 from reward_workers.records import Verdict
 from reward_workers.scoring import RolloutScorer
 from reward_workers.verifier import Verifier
+from trainer.compose import compose_config
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.integration  # imports verl
+
+
+def config(tmp_path: Path, *overrides: str) -> dict[str, Any]:
+    urls = [f"judges.{name}.base_urls=[http://127.0.0.1:1/v1]" for name in ("fallback", "pattern_rm")]
+    composed = compose_config((f"run.dir={tmp_path}", *urls, *overrides))
+    return cast(dict[str, Any], OmegaConf.to_container(composed, resolve=True))
+
+
+def test_the_workers_share_the_calls_that_a_judge_may_get(tmp_path: Path) -> None:
+    from reward_workers.reward_manager import build_scorer, judge_clients
+
+    given = config(tmp_path, "reward.num_workers=3", "judges.fallback.concurrency=8", "judges.pattern_rm.concurrency=4")
+    shares = [
+        {name: client.settings.concurrency for name, client in judge_clients(build_scorer(given, worker)).items()}
+        for worker in range(3)
+    ]
+    assert shares == [
+        {"fallback": 3, "pattern_rm": 2},
+        {"fallback": 3, "pattern_rm": 1},
+        {"fallback": 2, "pattern_rm": 1},
+    ]
+
+
+def test_the_cache_has_one_switch(tmp_path: Path) -> None:
+    from reward_workers.reward_manager import open_cache
+
+    cache = open_cache(config(tmp_path, "judge_cache.size_limit_gb=2")["judge_cache"])
+    assert cache is not None and cache.folder.parent == tmp_path / "judge_cache"
+    assert open_cache(config(tmp_path, "judge_cache.enabled=false")["judge_cache"]) is None
 
 
 class Judge:
@@ -36,9 +70,14 @@ def rollout(reference, answer_type):
         "prompt_tail": "none",
         "truncated": False,
         "validate": False,
+        "pattern_weights": {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02},
     }
     columns = {key: np.array([value], dtype=object) for key, value in fields.items()}
     return DataProto.from_dict(tensors={"responses": torch.zeros(1, 5, dtype=torch.long)}, non_tensors=columns)
+
+
+async def _nothing_to_wait_for():
+    """The addresses of the judges are known."""
 
 
 @pytest.fixture
@@ -48,7 +87,8 @@ def manager():
     verifier = Verifier(symbolic_timeout_s=60.0)
     made = object.__new__(PatternRewardManager)
     made._policy = SimpleNamespace(mode="nt", family="qwen3_vl")
-    made._scorer = RolloutScorer(verifier, Judge(), None, Gate(probability=0.0), Mix(weights={}, cap=0.1))
+    made._scorer = RolloutScorer(verifier, Judge(), None, Gate(probability=0.0), cap=0.1, source=None)
+    made._directory = SimpleNamespace(known=_nothing_to_wait_for)
     yield made
     verifier.close()
 

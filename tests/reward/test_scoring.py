@@ -7,11 +7,10 @@ import pytest
 
 from reward_workers import scoring
 from reward_workers.gate import Gate
-from reward_workers.mix import Mix
 from reward_workers.records import Labels, LabelsUnscored, SymbolicLosses, Verdict
 from reward_workers.scoring import Rollout, RolloutScorer
 
-MIX = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
+WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 RIGHT = Verdict(1, "exact", "equal", "3")
 WRONG = Verdict(0, "typed", "other_number", "4")
 OPEN, UNRESOLVED = Gate(probability=1.0), Verdict(None, "typed", "number_word", "three")
@@ -35,8 +34,12 @@ class Answers:
 
 
 LEAKED = Labels(True, False, False, False)
+CLEAN = Labels(False, False, False, False)
 YES = Verdict(1, "judge", "judge_correct")
-ROLLOUT = Rollout("p", prompt_index=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}")
+ROLLOUT = Rollout(
+    "p", prompt_index=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", weights=WEIGHTS
+)
+LOOP = r"The bar is at 3 now. The bar is at 3 now. \boxed{3}"  # the rules see a repetition and nothing else
 
 
 def scorer(verdict, *, fallback=(YES,), labels=(LEAKED,), **settings):
@@ -45,7 +48,7 @@ def scorer(verdict, *, fallback=(YES,), labels=(LEAKED,), **settings):
         "answer_judge": Answers(list(fallback)),
         "pattern_rm": Answers(list(labels)) if labels is not None else None,
         "gate": OPEN,
-        "mix": MIX,
+        "cap": 0.1,
     }
     return RolloutScorer(**{**parts, **settings})
 
@@ -86,8 +89,62 @@ def test_validation_labels_everything(verdict):
 
 
 def test_base_rl_asks_no_pattern_rm():
-    record = score(scorer(RIGHT, labels=None), validate=True)
-    assert (record.reward, record.labels, record.penalty) == (1.0, None, 0.0)
+    record = score(scorer(RIGHT, labels=None, source=None), validate=True, visible=LOOP)
+    assert (record.reward, record.labels, record.penalty, record.charged) == (1.0, None, 0.0, None)
+    assert record.rule_labels.rep  # seen, for the log
+
+
+def test_the_rules_label_every_response_and_charge_nothing_by_default():
+    for verdict, gate in ((RIGHT, OPEN), (WRONG, OPEN), (RIGHT, Gate(probability=0.0))):
+        record = score(scorer(verdict, gate=gate, labels=[CLEAN]), visible=LOOP)
+        assert record.rule_labels.rep and not record.rule_labels.cot
+        assert record.reward == float(verdict.value)
+    assert score(scorer(RIGHT), visible="").rule_labels is None
+
+
+def test_rules_as_the_source_need_no_pattern_rm():
+    it = scorer(RIGHT, labels=None, source="rules")
+    record = score(it, visible=LOOP)
+    assert (record.reward, record.penalty, record.labels) == (0.95, 0.05, None)
+    assert record.charged == {"cot": 0, "rep": 1, "con": 0, "pr": 0}
+    assert score(scorer(RIGHT, labels=None, source="rules", gate=Gate(probability=0.0)), visible=LOOP).reward == 1.0
+
+
+@pytest.mark.parametrize(("source", "reward"), [("pattern_rm", 0.95), ("union", 0.9), ("agreement", 1.0)])
+def test_sources_reach_the_reward(source, reward):
+    """PatternRM says cot, the rules say rep; con and pr are clean or abstained."""
+    assert score(scorer(RIGHT, source=source), visible=LOOP).reward == reward
+
+
+def test_agreement_with_clean_rules_asks_nobody():
+    """A bare answer is clean by every rule, so both cannot agree on any label."""
+    it = scorer(RIGHT, source="agreement")
+    record = score(it)
+    assert it.pattern_rm.asked == [] and record.reward == 1.0
+    assert record.charged == dict.fromkeys(WEIGHTS, 0)
+    assert score(it, validate=True).labels is not None
+
+
+def test_an_expected_penalty_charges_probabilities():
+    unsure = Labels(True, False, False, False, p_cot=0.6, p_rep=0.2, p_con=0.5, p_pr=None)
+    record = score(scorer(RIGHT, labels=[unsure], penalty="expected"))
+    # .05 * .6 + .05 * .2 + .02 * .5 + .02 * 0 (no probability: the hard label counts)
+    assert (record.penalty, record.reward) == (0.05, 0.95)
+    capped = Labels(True, True, True, True, p_cot=1.0, p_rep=0.9, p_con=1.0, p_pr=1.0)
+    assert score(scorer(RIGHT, labels=[capped], penalty="expected")).reward == 0.9
+
+
+def test_the_weights_of_the_rollout_count():
+    record = score(scorer(RIGHT), weights=WEIGHTS | {"cot": 0.01})
+    assert (record.reward, record.weights["cot"]) == (0.99, 0.01)
+    silent = score(scorer(RIGHT), weights=dict.fromkeys(WEIGHTS, 0.0))
+    assert silent.reward == 1.0 and silent.labels == LEAKED  # weights of 0 watch the labels
+
+
+@pytest.mark.parametrize(("labels", "source"), [(None, "union"), ((LEAKED,), "rules"), ((LEAKED,), None)])
+def test_a_source_and_its_judge_belong_together(labels, source):
+    with pytest.raises(ValueError, match="PatternRM"):
+        scorer(RIGHT, labels=labels, source=source)
 
 
 def test_unresolved_goes_to_the_fallback_judge_with_the_extracted_answer():

@@ -145,6 +145,7 @@ def prompt_row(
         "reward_model": {"style": "rule", "ground_truth": "3"},
         "extra_info": {"index": index, "prompt_id": "p7", "question": question},
         "tools_kwargs": {},
+        "pattern_weights": {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02},
     }
     # As Ray transports it, which also decodes the images: a lazy image is no safe input for several threads.
     return pickle.loads(pickle.dumps(row))

@@ -15,7 +15,7 @@ LENGTHS = (5, 9, 1)
 EOS, TEXT_TOKEN = 2, 100
 REWARD_FIELDS = {
     *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
-    *("prompt_len", "response_len", "prompt_tail", "validate", "truncated"),
+    *("prompt_len", "response_len", "prompt_tail", "validate", "truncated", "pattern_weights"),
 }
 
 
@@ -89,6 +89,7 @@ def test_reward_call_has_tokens_and_texts_but_no_image(both: dict[str, Any]) -> 
         assert fields["truncated"] is (fields["session_id"] == 1)
         assert (fields["prompt_tail"], fields["validate"], fields["index"]) == ("closed", False, 7)
         assert fields["reward_model"]["ground_truth"] == "3"
+        assert fields["pattern_weights"] == {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
         assert batch.batch["attention_mask"].shape[1] == fields["prompt_len"] + fields["response_len"]
 
 
@@ -197,3 +198,46 @@ def assert_same(got: Any, expected: Any, where: str) -> None:
             assert_same(got[key], expected[key], f"{where}.{key}")
     else:
         assert got == expected, where
+
+
+def test_every_batch_carries_the_weights_of_its_step_to_every_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+    import ray
+    from verl.utils import tensordict_utils as tu
+
+    from rollout_workers.agent_loop import PatternAgentLoopManager
+
+    class Worker:
+        """A worker actor that takes its chunk through pickle, as Ray sends it."""
+
+        def __init__(self) -> None:
+            self.prompts: list[dict[str, Any]] = []
+            self.generate_sequences = self
+
+        def remote(self, chunk: Any) -> None:
+            sent = pickle.loads(pickle.dumps(chunk))
+            self.prompts += [
+                {key: tu.unwrap_non_tensor_data(column[i]) for key, column in sent.items() if key != "validate"}
+                for i in range(len(sent))
+            ]
+
+    monkeypatch.setattr(ray, "get", lambda handles: None)
+    manager = object.__new__(PatternAgentLoopManager)
+    manager.agent_loop_workers = [Worker(), Worker()]
+    manager.weights_of = None
+
+    def batch(validate: bool) -> Any:
+        prompts = tu.get_tensordict({"uid": np.array(["a", "b", "c"], dtype=object)})
+        tu.assign_non_tensor_data(prompts, "global_steps", 4)
+        if validate:
+            tu.assign_non_tensor_data(prompts, "validate", True)
+        return prompts
+
+    with pytest.raises(RuntimeError, match="weights_of"):
+        manager.generate_sequences(batch(False))
+    manager.weights_of = lambda step, validate: {"cot": 0.01 * step, "rep": float(validate)}
+    for validate in (False, True):
+        manager.generate_sequences(batch(validate))
+        got = [prompt["pattern_weights"] for worker in manager.agent_loop_workers for prompt in worker.prompts[-2:]]
+        assert got[-1] == {"cot": 0.04, "rep": float(validate)}
+    assert sum(len(worker.prompts) for worker in manager.agent_loop_workers) == 6

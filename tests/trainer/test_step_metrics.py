@@ -8,8 +8,12 @@ NO_LABELS = None
 FAILED = {"reason": "unparsable", "latency_s": 0.5}
 
 
+WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+
+
 def labels(cot=False, rep=False, con=False, pr=False, latency_s=0.1):
-    return {"cot": cot, "rep": rep, "con": con, "pr": pr, "latency_s": latency_s}
+    probabilities = dict.fromkeys(("p_cot", "p_rep", "p_con", "p_pr"), 0.5)
+    return {"cot": cot, "rep": rep, "con": con, "pr": pr, "latency_s": latency_s} | probabilities
 
 
 def said(value, stage, reason="", latency_s=0.0):
@@ -29,9 +33,13 @@ def record(value, reward, *, stage="exact", z=1, labels=NO_LABELS, penalty=0.0, 
         "reward": reward,
         "z": z,
         "labels": labels,
+        "rule_labels": None,
+        "charged": labels if labels and "cot" in labels else None,
+        "weights": WEIGHTS,
         "penalty": penalty,
         "n_tokens": n_tokens,
         "truncated": False,
+        "judge_calls": [],
     }
 
 

@@ -19,7 +19,21 @@ from trainer.summary import (
 )
 
 
-def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxed{3}", group=0, rollout=0, z=1):
+def row(
+    value,
+    *,
+    stage="exact",
+    labels=None,
+    step=1,
+    attempt=0,
+    visible=r"\boxed{3}",
+    group=0,
+    rollout=0,
+    z=1,
+    calls=(),
+    rules=None,
+    cot_weight=0.05,
+):
     verdict = {"value": value, "stage": stage, "reason": "", "extracted": "3", "latency_s": 0.0}
     return {
         "attempt": attempt,
@@ -30,14 +44,28 @@ def row(value, *, stage="exact", labels=None, step=1, attempt=0, visible=r"\boxe
         "verifier": verdict,
         "losses": {"killed": 0, "died": 0},
         "labels": labels,
+        "rule_labels": rules,
+        "weights": {"cot": cot_weight, "rep": 0.05, "con": 0.02, "pr": 0.02},
         "question": "How many?",
         "visible": visible,
         "n_tokens": 10,
         "reward": value,
         "z": z,
+        "judge_calls": calls,
     }
 
 
+CALL = {
+    "judge": "pattern_rm",
+    "answered_by": "server",
+    "failure": None,
+    "attempts": 2,
+    "retries": 1,
+    "openings": 0,
+    "cache_off": False,
+    "latency_s": 0.1,
+}
+RULES = {"cot": True, "rep": False, "con": None, "pr": None}
 LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0}
 
 
@@ -74,16 +102,17 @@ def test_what_the_verifier_left_open_and_lost():
 
 
 def test_calls_made_and_saved():
-    train = [row(1, labels=LABELS), row(1), row(0, stage="judge"), row(0)]
+    train = [row(1, labels=LABELS), row(1, z=0), row(0, stage="judge"), row(0), row(1)]
     calls = call_counts(train, heldout=[row(1, labels=LABELS)])
     assert calls["pattern_rm"] == {
-        "rollouts": 4,
+        "rollouts": 5,
         "asked": 1,
         "saved_incorrect": 2,
         "saved_gate_closed": 1,
+        "saved_decided_by_rules": 1,
         "asked_heldout": 1,
     }
-    assert calls["fallback"] == {"rollouts": 4, "asked": 1, "saved_by_rules": 3, "asked_heldout": 0}
+    assert calls["fallback"] == {"rollouts": 5, "asked": 1, "saved_by_rules": 4, "asked_heldout": 0}
 
 
 def test_phases_leave_out_the_first_step_and_add_up():
@@ -99,10 +128,21 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     config = {"policy": {}, "corpus": {"oracle": None}, "reward_mix": {}, "seed": 0, "run": {"name": "test"}}
     folder, _ = open_run_folder(tmp_path, config)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    append_jsonl(folder.records / "train.jsonl", [row(1, labels=LABELS), row(0) | {"losses": {"killed": 2, "died": 0}}])
+    append_jsonl(
+        folder.records / "train.jsonl",
+        [
+            row(1, labels=LABELS, calls=[CALL], cot_weight=0.025, rules=RULES),
+            row(0) | {"losses": {"killed": 2, "died": 0}},
+        ],
+    )
     append_jsonl(
         folder.records / "heldout.jsonl",
-        [row(1, labels=LABELS, step=0), row(0, step=0), row(1, step=1, labels=LABELS | {"cot": False}), row(1, step=1)],
+        [
+            row(1, labels=LABELS, step=0, rules=RULES),
+            row(0, step=0, rules=RULES | {"cot": False}),
+            row(1, step=1, labels=LABELS | {"cot": False}),
+            row(1, step=1),
+        ],
     )
     append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
     write_json(folder.judges / "pattern_rm.json", {"requests": 3})
@@ -110,11 +150,17 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     summary = summarise(RunFolder(tmp_path), console)
     assert [figures["accuracy"]["value"] for figures in summary["heldout"]] == [0.5, 1.0]
     assert [figures["pattern_rm"]["trigger"]["value"] for figures in summary["heldout"]] == [1.0, 0.0]
+    assert summary["heldout"][0]["rules"]["cot"]["value"] == 0.5 and "rules" not in summary["heldout"][1]
+    assert summary["agreement"]["cot"] == {"n": 2.0, "share": 1.0}
+    assert summary["weights"]["cot"] == {"first": 0.025, "last": 0.025, "least": 0.025, "largest": 0.05}
     assert json.loads(folder.summary.read_text()) == summary
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
     assert "symbolic stage: 0 rollouts timed out; 2 children killed, 0 died by themselves" in shown
     assert "+50.0" in shown and "-100.0" in shown and "pattern_rm counted in the last start: 3" in shown
+    assert "PatternRM and the rules: cot 100.0% of 2, rep 100.0% of 2" in shown
+    assert "pattern weights, first -> last step: cot 0.025 -> 0.025 (0.025 to 0.05)" in shown
+    assert "judge pattern_rm: 1 questions = 1 to its servers (2 requests, 1 of them retries)" in shown
 
 
 def test_a_run_without_a_step_is_an_error(tmp_path):

@@ -12,8 +12,27 @@ pytestmark = pytest.mark.integration
 KEYS = ["a_0_0", "a_1_0", "b_0_0", "b_1_0"]
 
 
-def record(reward):
-    return {"reward_extra_info": {"record": json.dumps({"reward": reward, "verdict": {"reason": "judge_timeout"}})}}
+def record(number, reward):
+    verdict = {"value": None if reward is None else int(reward > 0), "reason": "judge_timeout"}
+    content = {"reward": reward, "verdict": verdict, "group": number // 2, "rollout": number % 2}
+    return {"reward_extra_info": {"record": json.dumps(content)}}
+
+
+WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+CONSTANT = {"weights": WEIGHTS, "schedule": {"kind": "constant"}}
+GUARD = {
+    "weights": WEIGHTS,
+    "schedule": {
+        "kind": "accuracy_guard",
+        "reference": "best",
+        "average_steps": 1,
+        "window_steps": 5,
+        "margin": 0.1,
+        "lower_by": 0.5,
+        "raise_by": 1.0,
+        "floor": 0.1,
+    },
+}
 
 
 class Queue:
@@ -25,7 +44,7 @@ class Queue:
         ragged = [torch.tensor(row) for row in ([0.5, 0.5], [-0.5, -0.5, -0.5], [1.0], [-1.0, -1.0])]
         nested = torch.nested.as_nested_tensor(ragged, layout=torch.jagged)
         self.fields = {
-            "extra_fields": [record(reward) for reward in rewards],
+            "extra_fields": [record(number, reward) for number, reward in enumerate(rewards)],
             "advantages": nested,
             "returns": nested.clone(),
         }
@@ -47,21 +66,44 @@ def trainer(monkeypatch, rewards, on_unscored):
     from verl.trainer.ppo.v1 import PPOTrainerSync
 
     from trainer import pattern_trainer
+    from trainer.weight_schedule import build_schedule
 
     class Stock(PPOTrainerSync):
         def _compute_advantage(self, batch, metrics):
             return batch
 
+        def on_step_end(self):
+            pass
+
         def _save_checkpoint(self):
             self.saved = self.global_steps
+
+        def _load_checkpoint(self):
+            self.global_steps = 5
+
+        def step(self, metrics, timing_raw):
+            return self._compute_advantage(self.given, metrics)
+
+        def fit(self, agent_loop_manager):
+            self.manager = agent_loop_manager
 
     queue = Queue(rewards)
     monkeypatch.setattr(pattern_trainer, "tq", queue)
     made = object.__new__(type("T", (pattern_trainer.PatternTrainerMixin, Stock), {}))
-    made.config = SimpleNamespace(reward_mix=SimpleNamespace(on_unscored=on_unscored))
+    made.config = SimpleNamespace(
+        reward_mix=SimpleNamespace(on_unscored=on_unscored),
+        trainer=SimpleNamespace(default_local_dir="no checkpoint is written here", resume_mode="auto"),
+    )
     made.global_steps = 5
+    made.kept = []
+    made._keep = lambda records, split: made.kept.extend((split, r["group"], r["rollout"]) for r in records)
+    made._stop_requested, made.ended_by, made._saved_step = False, None, None
+    made._schedule, made._step_verdicts = build_schedule(CONSTANT), []
+    made._judge_lost = lambda: None
+    made.total_training_steps = 9
     made._watchdog = SimpleNamespace(beat=lambda phase: None)
-    made._progress = SimpleNamespace(say=lambda text: None)
+    made.said = []
+    made._progress = SimpleNamespace(say=made.said.append)
     return made, queue, Batch(keys=KEYS, tags=[{}] * 4, partition_id="train")
 
 
@@ -87,13 +129,94 @@ def test_abort_writes_a_checkpoint_of_the_last_complete_step(monkeypatch, tmp_pa
 
     made, _, batch = trainer(monkeypatch, [1.0, None, 1.0, 0.0], "abort")
     (tmp_path / "global_step_4").mkdir()
-    made.config.trainer = SimpleNamespace(default_local_dir=str(tmp_path))
+    made.config.trainer.default_local_dir = str(tmp_path)
     made._data_order = {"next prompt": 64}
     with pytest.raises(AbortedByPolicy, match="judge_timeout"):
         made._compute_advantage(batch, {})
     assert made.saved == 4
+    # The rollouts of the step that ends here were scored: they are kept, once.
+    assert made.kept == [("train", 0, 0), ("train", 0, 1), ("train", 1, 0), ("train", 1, 1)]
     # The step that is repeated must draw its own prompts again, not those after them.
     assert torch.load(tmp_path / "global_step_4" / "data.pt") == {"next prompt": 64}
+
+
+def test_records_are_kept_before_the_update_and_without_padding(monkeypatch):
+    made, _, batch = trainer(monkeypatch, [1.0, 0.0, 1.0, 0.0], "drop_group")
+    batch.tags = [{}, {}, {}, {"is_padding": True}]
+    made._compute_advantage(batch, {})
+    assert made.kept == [("train", 0, 0), ("train", 0, 1), ("train", 1, 0)]
+
+
+@pytest.mark.parametrize(("last_step", "ends"), [(9, True), (5, False)])
+def test_a_judge_that_is_given_up_ends_the_run_with_a_checkpoint(monkeypatch, last_step, ends):
+    made, _, _ = trainer(monkeypatch, [], "drop_group")
+    made._judge_lost = lambda: "judge server fallback-0 is given up: the server exited with code 1"
+    made.total_training_steps = last_step
+    made.on_step_end()
+    if ends:
+        assert made.saved == made.total_training_steps == 5
+        assert "fallback-0 is given up" in made.ended_by and "step 5" in made.ended_by
+    else:
+        assert made.ended_by is None  # it was the last step: the run is complete
+
+
+def guarded(monkeypatch, tmp_path, rewards, on_unscored="drop_group"):
+    from trainer.weight_schedule import build_schedule
+
+    made, queue, batch = trainer(monkeypatch, rewards, on_unscored)
+    made.config.trainer.default_local_dir = str(tmp_path)
+    made.given = batch
+    made._schedule = build_schedule(GUARD)
+    return made, queue
+
+
+def test_weights_travel_by_the_manager_and_validation_uses_the_set_ones(monkeypatch, tmp_path):
+    made, _ = guarded(monkeypatch, tmp_path, [])
+    made._schedule.factor = 0.5
+    manager = SimpleNamespace(weights_of=None)
+    made.fit(manager)
+    assert made.manager is manager
+    assert manager.weights_of(3, False) == {"cot": 0.025, "rep": 0.025, "con": 0.01, "pr": 0.01}
+    assert manager.weights_of(3, True) == WEIGHTS
+
+
+def test_the_schedule_learns_the_accuracy_of_a_step_and_a_checkpoint_keeps_it(monkeypatch, tmp_path):
+    made, queue = guarded(monkeypatch, tmp_path, [1.0, 0.95, 1.0, 0.0])
+    made.step({}, {})  # three of four are right
+    queue.fields["extra_fields"] = [record(number, reward) for number, reward in enumerate([0.0, None, 0.9, 0.0])]
+    made.given.tags = [{}, {}, {}, {}]
+    made.step({}, {})  # one of three: an unscored rollout is neither right nor wrong
+    assert made._schedule.metrics() == pytest.approx(
+        {"accuracy_guard/factor": 0.5, "accuracy_guard/accuracy": 1 / 3, "accuracy_guard/reference": 0.75}
+    )
+    made._save_checkpoint()
+    resumed, _ = guarded(monkeypatch, tmp_path, [])
+    resumed._load_checkpoint()
+    assert resumed._schedule.weights(6) == made._schedule.weights(6) == {k: v / 2 for k, v in WEIGHTS.items()}
+    assert resumed._schedule.metrics() == made._schedule.metrics()
+
+
+def test_a_checkpoint_in_the_middle_of_a_step_holds_the_schedule_of_the_step_before(monkeypatch, tmp_path):
+    from trainer.pattern_trainer import AbortedByPolicy
+
+    made, queue = guarded(monkeypatch, tmp_path, [1.0, 1.0, 1.0, 1.0], "abort")
+    made._data_order = {}
+    made.step({}, {})
+    before = made._schedule.state()
+    queue.fields["extra_fields"] = [record(number, reward) for number, reward in enumerate([0.0, None, 0.0, 0.0])]
+    with pytest.raises(AbortedByPolicy):
+        made.step({}, {})
+    assert json.loads((tmp_path / "global_step_4" / "weight_schedule.json").read_text()) == before
+
+
+def test_a_lost_schedule_is_an_error_in_its_own_run_and_said_in_another(monkeypatch, tmp_path):
+    made, _ = guarded(monkeypatch, tmp_path, [])
+    with pytest.raises(ValueError, match=r"global_step_5/weight_schedule\.json is missing"):
+        made._load_checkpoint()
+    made.config.trainer.resume_mode = "resume_path"
+    made.config.trainer.resume_from_path = str(tmp_path / "other" / "global_step_5")
+    made._load_checkpoint()
+    assert "starts afresh" in made.said[-1]
 
 
 def replay_buffer(**settings):
