@@ -76,27 +76,29 @@ def shares_of_kinds(groups: Sequence[Group]) -> dict[str, float]:
     return {kind: counts[kind] / len(groups) for kind in KINDS}
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    shown = Table(title="advantages over draws of z")
-    columns = ("n", "p", "scope", "noise", "signal", "noise share", *(f"noise: {kind}" for kind in NOISY))
-    for column in (*columns, "contrast", "cosine", "zero variance", "gate-only variance"):
-        shown.add_column(column, justify="left" if column == "scope" else "right")
+def tables(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, Table]:
+    """The noise by kind of group; what is left of the signal, and which groups teach nothing or noise only."""
+    noise = _table("variance of an advantage over draws of z", "all groups", *NOISY, "noise / (noise + signal)")
+    kept = _table("what the gate keeps", "signal", "contrast", "cosine", "zero variance", "gate-only variance")
     for row in rows:
+        setting = str(row["size"]), f"{row['probability']:g}", row["scope"]
         by_kind = (row["noise_by_kind"].get(kind) for kind in NOISY)
         whole = row["noise"] + row["signal"]
-        shown.add_row(
-            str(row["size"]),
-            f"{row['probability']:g}",
-            row["scope"],
-            f"{row['noise']:.3f}",
-            f"{row['signal']:.3f}",
-            f"{row['noise'] / whole:.1%}" if whole else "-",
-            *("-" if value is None else f"{value:.3f}" for value in by_kind),
-            *("-" if row[key] is None else f"{row[key]:.3f}" for key in ("contrast", "cosine")),
-            f"{row['zero_variance']:.1%}",
-            f"{row['gate_only_variance']:.1%}",
-        )
-    return shown
+        noise.add_row(*setting, *map(_shown, (row["noise"], *by_kind)), f"{row['noise'] / whole:.1%}" if whole else "-")
+        figures = (_shown(row[key]) for key in ("signal", "contrast", "cosine"))
+        kept.add_row(*setting, *figures, f"{row['zero_variance']:.1%}", f"{row['gate_only_variance']:.1%}")
+    return noise, kept
+
+
+def _table(title: str, *columns: str) -> Table:
+    made = Table(title=title)
+    for column in ("n", "p", "scope", *columns):
+        made.add_column(column, justify="left" if column == "scope" else "right", overflow="fold")
+    return made
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def draw_plot(path: Path, rows: Sequence[Mapping[str, Any]], title: str) -> None:
@@ -108,9 +110,9 @@ def draw_plot(path: Path, rows: Sequence[Mapping[str, Any]], title: str) -> None
     places = np.arange(len(chosen))
     names = [f"p={row['probability']:g}\n{row['scope']}" for row in chosen]
     width = 0.8 / len(NOISY)
-    for offset, (kind, colour) in enumerate(zip(NOISY, ("tab:red", "tab:orange", "tab:blue"), strict=True)):
+    for number, (kind, colour) in enumerate(zip(NOISY, ("tab:red", "tab:orange", "tab:blue"), strict=True)):
         values = [row["noise_by_kind"].get(kind, 0.0) for row in chosen]
-        kinds.bar(places + (offset - 1) * width, values, width, label=kind, color=colour)
+        kinds.bar(places + (number - 1) * width, values, width, label=kind, color=colour)
     kinds.set(title=f"variance of an advantage over draws of z (n = {size})")
     power.bar(places, [row["signal"] for row in chosen], 0.6, label="signal: square of the mean", color="tab:green")
     bottom = [row["signal"] for row in chosen]
@@ -122,11 +124,12 @@ def draw_plot(path: Path, rows: Sequence[Mapping[str, Any]], title: str) -> None
     ):
         offset = -0.2 if key == "zero_variance" else 0.2
         shares.bar(places + offset, [row[key] for row in chosen], 0.4, label=label, color=colour)
-    shares.set(title=f"share of groups (n = {size})", ylim=(0, 1))
+    shares.set(title=f"share of groups (n = {size})")
     for panel in (kinds, power, shares):
         panel.set_xticks(places, names, fontsize=8)
         panel.grid(axis="y", alpha=0.3)
-        panel.legend(fontsize=8)
+        panel.set_ylim(0, max(0.1, 1.25 * panel.dataLim.y1))  # room for the legend
+        panel.legend(fontsize=8, loc="upper right")
         panel.set_axisbelow(True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -157,8 +160,8 @@ def main() -> None:
         except ValueError as error:
             parser.error(str(error))
         console.print(
-            f"{len(recorded.groups):,} groups of {options.records}; labels of {recorded.imputed:.1%} of the right rollouts "
-            "were unknown and drawn from labelled ones"
+            f"{len(recorded.groups):,} groups of {options.records}; labels of {recorded.imputed:.1%} of the right "
+            "rollouts were unknown and drawn from labelled ones"
         )
     for size in options.sizes:
         if recorded is not None:
@@ -175,7 +178,8 @@ def main() -> None:
         kinds[size] = shares_of_kinds(groups)
         console.print(f"n = {size}: " + ", ".join(f"{kind} {share:.1%}" for kind, share in kinds[size].items()))
         rows += [study(groups, probability, scope) for probability in options.probabilities for scope in SCOPES]
-    console.print(table(rows))
+    for table in tables(rows):
+        console.print(table)
     if options.out:
         settings = {key: str(value) if isinstance(value, Path) else value for key, value in vars(options).items()}
         options.out.write_text(json.dumps({"settings": settings, "kinds": kinds, "rows": rows}, indent=2) + "\n")

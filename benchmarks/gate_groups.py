@@ -18,6 +18,8 @@ from trainer.run_folder import read_jsonl
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 """R50."""
+NEEDED = ("attempt", "step", "group", "verdict", "charged", "penalty")
+"""Fields of a record that a group is made of."""
 
 
 def draw_groups(
@@ -73,17 +75,12 @@ def read_groups(file: Path, seed: int) -> Recorded:
     rows = read_jsonl(file)
     groups: dict[tuple[int, int, int], list[dict[str, Any]]] = defaultdict(list)
     for number, row in enumerate(rows, start=1):
-        missing = [
-            key for key in ("attempt", "step", "group", "verdict", "reward", "charged", "penalty") if key not in row
-        ]
+        missing = [key for key in NEEDED if key not in row]
         if missing:
             raise ValueError(f"{file}:{number}: no {missing}: give the records/train.jsonl of a run of this version")
         groups[row["attempt"], row["step"], row["group"]].append(row)
-    scored = [
-        group
-        for group in groups.values()
-        if len(group) > 1 and all(row["verdict"]["value"] is not None for row in group)
-    ]
+    several = [group for group in groups.values() if len(group) > 1]
+    scored = [group for group in several if all(row["verdict"]["value"] is not None for row in group)]
     if not scored:
         raise ValueError(
             f"{file} holds no group of two scored rollouts or more: give the records of a run that trained"

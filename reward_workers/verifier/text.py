@@ -29,7 +29,9 @@ _FOREIGN_COMPOUND = re.compile(
     r"(?:dieci|veinti|trenta|venti|quaranta|cinquanta)\w+|\w+(?:zehn|zig|ßig|hundert|cientos)|quatre.vingt\w*"
 )
 _NUMBER_WORDS = frozenset(_WORDS_OF_NUMBERS.split())
-_WEAK_NUMBER_WORDS = frozenset("all both once first second single double score gross trio pair couple".split())
+_WEAK_NUMBER_WORDS = frozenset(
+    ["all", "both", "once", "first", "second", "single", "double", "score", "gross", "trio", "pair", "couple"]
+)
 """Words that in a sentence seldom say a number."""
 _FOREIGN_NUMBER_WORDS = frozenset(_FOREIGN_NUMBERS.split())
 _FUSED_NUMBER = re.compile(rf"(?:{'|'.join(sorted(_WORDS_OF_NUMBERS.split(), key=len, reverse=True))}|and){{2,6}}")

@@ -31,7 +31,32 @@ COMPOUND_UNITS = {
 """Abbreviations without a sign between their units."""
 
 SHORT_WORDS = frozenset(
-    "km cm mm kg lb lbs hr hrs min mins sec secs ft in yd oz mi gal mph kph kmh kmph mpg kwh".split()
+    [
+        "km",
+        "cm",
+        "mm",
+        "kg",
+        "lb",
+        "lbs",
+        "hr",
+        "hrs",
+        "min",
+        "mins",
+        "sec",
+        "secs",
+        "ft",
+        "in",
+        "yd",
+        "oz",
+        "mi",
+        "gal",
+        "mph",
+        "kph",
+        "kmh",
+        "kmph",
+        "mpg",
+        "kwh",
+    ]
 )
 """Short spellings that mean the same in any case; of others the case matters (Mg and mg, S and s)."""
 

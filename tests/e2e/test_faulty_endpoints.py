@@ -75,7 +75,7 @@ def test_faults_cost_retries_and_leave_reasons(spoiled):
     assert sum(call["retries"] for call in calls) > 0
     for record in spoiled["run"].records():
         for call in record["judge_calls"]:
-            assert call["failure"] is None or isinstance(call["failure"], str) and call["failure"]
+            assert call["failure"] is None or (isinstance(call["failure"], str) and call["failure"])
 
 
 def test_everything_is_scored_once_the_judges_are_well_again(spoiled):

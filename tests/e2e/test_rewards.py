@@ -18,6 +18,8 @@ def test_rewards_follow_the_formula(pattern_run):
         expected = max(0.0, record["verdict"]["value"] - record["z"] * penalty)
         assert record["reward"] == pytest.approx(expected, abs=1e-9)
         assert (labels is None) == (record["verdict"]["value"] == 0 or record["z"] == 0)
+        assert record["weights"] == WEIGHTS
+        assert set(record["rule_labels"]) >= {"cot", "rep", "con", "pr"}
 
 
 def test_both_judges_were_really_asked(pattern_run):

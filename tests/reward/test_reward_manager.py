@@ -49,6 +49,33 @@ def test_the_cache_has_one_switch(tmp_path: Path) -> None:
     assert open_cache(config(tmp_path, "judge_cache.enabled=false")["judge_cache"]) is None
 
 
+@pytest.mark.parametrize(
+    ("overrides", "source", "judges"),
+    [
+        ((), "pattern_rm", {"fallback", "pattern_rm"}),
+        (("reward_mix.labels.source=union",), "union", {"fallback", "pattern_rm"}),
+        (("reward_mix.labels.source=rules",), "rules", {"fallback"}),
+        (("reward_mix=base_rl",), None, {"fallback"}),
+    ],
+)
+def test_a_worker_asks_the_judges_that_its_labels_need(
+    tmp_path: Path, overrides: tuple[str, ...], source: str | None, judges: set[str]
+) -> None:
+    from reward_workers.reward_manager import build_scorer, judge_clients
+
+    made = build_scorer(config(tmp_path, *overrides), 0)
+    assert (made.source, made.penalty, made.cap) == (source, "hard", 0.1)
+    assert set(judge_clients(made)) == judges
+
+
+def test_thresholds_and_kind_of_penalty_reach_the_scorer(tmp_path: Path) -> None:
+    from reward_workers.reward_manager import build_scorer
+
+    made = build_scorer(config(tmp_path, "reward_mix.threshold.con=0.7", "reward_mix.penalty=expected"), 0)
+    assert made.penalty == "expected"
+    assert cast(Any, made.pattern_rm).threshold == {"cot": 0.5, "rep": 0.5, "con": 0.7, "pr": 0.5}
+
+
 class Judge:
     """Finds every answer right."""
 
