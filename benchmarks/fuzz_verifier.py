@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -252,10 +253,8 @@ def check(answer: str, reference: str, answer_type: str | None) -> None:
         function(answer)
     canonical_answer = canonical(answer)
     split_parts(canonical_answer)
-    try:
+    with suppress(NotAnExpression):
         parse(canonical_answer)
-    except NotAnExpression:
-        pass
     for response, expected in (
         (f"\\boxed{{{answer}}}", reference),
         (answer, reference),

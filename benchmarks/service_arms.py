@@ -51,7 +51,7 @@ _READ = ["seed", "run", "cluster", "reward_mix", "judges", "judge_cache", "rewar
 class SessionPerCall:
     """Judges asked as verl's examples ask them: a new HTTP session a call, no limit, no retry.
 
-    verl 0.9.1 does so in experimental/reward_loop/reward_loop.py:164 and in the `chat_complete` of its reward functions.
+    verl 0.9.1 does so in experimental/reward_loop/reward_loop.py:164 and in `chat_complete` of its reward functions.
     """
 
     def __init__(self, root: str) -> None:

@@ -80,6 +80,6 @@ def _rollout(step: int, group: int, index: int, question: str, text: str, refere
 def _text(number: int, *, right: bool, word: bool, seed: int) -> str:
     answer = (RIGHT_WORD if right else WRONG_WORD) if word else ("7" if right else "11")
     return (
-        f"Row 1 holds {number % 97} shapes and row 2 holds {number % 89}; after {seed}.{number} comparisons the count of "
-        f"red ones is settled. \\boxed{{{answer}}}"
+        f"Row 1 holds {number % 97} shapes and row 2 holds {number % 89}; after {seed}.{number} comparisons the count "
+        f"of red ones is settled. \\boxed{{{answer}}}"
     )

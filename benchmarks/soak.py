@@ -4,8 +4,8 @@
 
 Each reward worker is a process with the real parts of one: the scorer that `build_scorer` makes, its verifier with the
 symbolic child process, the judge clients and the cache on disk. It scores different rollouts without end, so that
-nothing is answered from memory but what should be; one in ten needs the symbolic stage, one in four the fallback judge.
-The judge is `benchmarks.local_judge`, or with `--judge vllm` the toy judges behind `vllm serve`. Left out: Ray and verl.
+nothing is answered from memory but what should be; one in ten needs the symbolic stage, one in four the fallback.
+The judge is `benchmarks.local_judge`, or with `--judge vllm` the toy judges behind `vllm serve`. No Ray, no verl.
 
 Memory is the proportional set size (shared pages count once). Slopes are least squares over the samples after a quarter
 of the time, while which caches fill; the results kept in memory are bounded by number, so that they fill early.

@@ -85,6 +85,6 @@ class JudgeNotices:
         # A rollout without labels is scored; one without a verdict is not.
         then = "has no penalty" if judge == "pattern_rm" else self._consequence
         self._say(
-            f"JUDGE SILENT: {judge} has answered nothing for {longest.silent_s:.0f} s ({longest.reason}); rollouts that "
-            f"wait: {waiting}, each for {self._max_wait_s:g} s at most (reward_mix.max_wait_s), then it {then}"
+            f"JUDGE SILENT: {judge} has answered nothing for {longest.silent_s:.0f} s ({longest.reason}); rollouts "
+            f"that wait: {waiting}, each for {self._max_wait_s:g} s at most (reward_mix.max_wait_s), then it {then}"
         )

@@ -1,9 +1,9 @@
 """verl's reward workers, but started again when they die.
 
 verl 0.9.1 starts them without `max_restarts` (experimental/reward_loop/reward_loop.py:308): after the death of one, all
-rollouts that go to it fail and the run ends. Here Ray starts the actor again, on another node where its own is gone, and
-repeats the calls that were in flight. verl offers no place for this class, so `restarting_reward_workers` puts it where
-`PPOTrainer._setup` looks it up (trainer/ppo/v1/trainer_base.py:347).
+rollouts that go to it fail and the run ends. Here Ray starts the actor again, on another node where its own is gone,
+and repeats the calls that were in flight. verl offers no place for this class, so `restarting_reward_workers` puts it
+where `PPOTrainer._setup` looks it up (trainer/ppo/v1/trainer_base.py:347).
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class SymbolicPool:
         ValueError: workers below 1 or a timeout that is not positive.
 
     >>> pool = SymbolicPool(workers=1, timeout_s=30.0)
-    >>> pool.submit(Question("(x-1)(x+4)", "x^2+3x-4")).result()  # from a thread; `await pool.decide(...)` in async code
+    >>> pool.submit(Question("(x-1)(x+4)", "x^2+3x-4")).result()  # in async code: `await pool.decide(...)`
     Outcome(value=1, reason='symbolic_equal')
     >>> asyncio.run(pool.equivalent(r"$2x - y + 1 = 0$", "y = 2x + 1")).reason
     'same_curve'

@@ -52,8 +52,8 @@ _YES_NO = {
     "是": ("chinese", 1), "否": ("chinese", 0), "对": ("chinese_right", 1), "错": ("chinese_right", 0),
 }  # fmt: skip
 _LEADING = re.compile(r"\W*(yes|no|true|false|是|否|对|错)(?![A-Za-z])", re.IGNORECASE)
-_TOKEN = "不是|不对|yes|no|true|false|是|否|对|错"
-_HEDGE = re.compile(rf"\W*(?:{_TOKEN})\W*(?:and|or|but|also|和|或|又|也)?\W*(?:{_TOKEN})\W*", re.IGNORECASE)
+_YES_OR_NO = "不是|不对|yes|no|true|false|是|否|对|错"
+_HEDGE = re.compile(rf"\W*(?:{_YES_OR_NO})\W*(?:and|or|but|also|和|或|又|也)?\W*(?:{_YES_OR_NO})\W*", re.IGNORECASE)
 _CLAUSE = re.compile(r"的?\**\s*(?:[,.;:!?(\-]|(?:because|since|as|it|they|he|she|there|the|this)\b|\Z)", re.IGNORECASE)
 
 
@@ -134,7 +134,7 @@ def _words_for_digits(text: str) -> list[str]:
 
 
 def has_number_word(text: str) -> bool:
-    """Whether the text may say a number in words: 'seven', 'half', 'VII', 'siete', '七', or in a script not read here."""
+    """Whether the text may say a number in words: 'seven', 'half', 'VII', 'siete', '七', or in a script unread here."""
     if any(character in _HAN_NUMBERS for character in text):
         return True
     if not text.isascii() and _UNREAD_SCRIPT.search(text) and not _DIGIT.search(text):

@@ -28,7 +28,7 @@ DRIP_S = 0.5
 class FaultProxy:
     """Forwards to one server; `mode` says what happens to the answers from now on, `injected` counts what did.
 
-    clean: nothing. garbage: 3 of 10 answers are nonsense with status 200. busy: 4 of 5 requests get 429 with Retry-After.
+    clean: nothing. garbage: 3 of 10 answers are nonsense (status 200). busy: 4 of 5 requests get 429 and Retry-After.
     reset: every second connection is cut. drip: every third body comes a byte at a time, slower than any timeout.
     """
 

@@ -1,4 +1,4 @@
-"""The fleet over Ray actors that stand in for judge servers: moved when they die, given up in the end, always counted."""
+"""The fleet over Ray actors that stand in for judge servers: moved when they die, in the end given up, counted."""
 
 from __future__ import annotations
 

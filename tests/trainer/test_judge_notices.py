@@ -29,8 +29,8 @@ def test_a_silent_judge_is_told_with_time_reason_and_consequence():
     desk = Desk()
     desk.hear(10, "w0", silent(11))
     assert desk.lines == [
-        "JUDGE SILENT: fallback has answered nothing for 11 s (judge_connection); rollouts that wait: 3, each for 120 s at "
-        "most (reward_mix.max_wait_s), then it is unscored and its group teaches nothing (on_unscored=drop_group)"
+        "JUDGE SILENT: fallback has answered nothing for 11 s (judge_connection); rollouts that wait: 3, each for 120 "
+        "s at most (reward_mix.max_wait_s), then it is unscored and its group teaches nothing (on_unscored=drop_group)"
     ]
 
 
