@@ -264,18 +264,15 @@ def test_movement_resets_the_wait():
         buffer._wait_for_next_poll("train", 0.0)
 
 
-def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch, caplog):
-    import logging
-
+def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch):
     verdict = {"value": None, "stage": "symbolic", "reason": "symbolic_timeout", "latency_s": 3.0}
     slow = {"verdict": verdict, "verifier": verdict, "losses": {"killed": 1, "died": 0}, "anls": None, "reward": None}
     slow |= {"z": 0, "labels": None, "penalty": 0.0, "n_tokens": 5, "truncated": False, "step": 1, "group": 0}
+    slow |= {"rule_labels": None, "charged": None, "weights": {}, "judge_calls": []}
     lines = []
     made, _, _ = trainer(monkeypatch, [None], "drop_group")
     made.config.reward_mix.verifier = SimpleNamespace(symbolic_timeout_s=3.0)
     made._progress = SimpleNamespace(say=lines.append)
-    with caplog.at_level(logging.WARNING):
-        components = made._components([slow])
+    components = made._components([slow])
     assert components["verifier/children_killed"] == 1
     assert lines[0].startswith("ALARM: the symbolic stage timed out for 100.0% of 1 rollouts")
-    assert lines[0] in caplog.text
