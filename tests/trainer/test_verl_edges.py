@@ -268,7 +268,8 @@ def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch):
     verdict = {"value": None, "stage": "symbolic", "reason": "symbolic_timeout", "latency_s": 3.0}
     slow = {"verdict": verdict, "verifier": verdict, "losses": {"killed": 1, "died": 0}, "anls": None, "reward": None}
     slow |= {"z": 0, "labels": None, "penalty": 0.0, "n_tokens": 5, "truncated": False, "step": 1, "group": 0}
-    slow |= {"rule_labels": None, "charged": None, "weights": {}, "judge_calls": []}
+    slow |= {"rule_labels": None, "charged": None, "judge_calls": []}
+    slow["weights"] = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
     lines = []
     made, _, _ = trainer(monkeypatch, [None], "drop_group")
     made.config.reward_mix.verifier = SimpleNamespace(symbolic_timeout_s=3.0)
