@@ -58,8 +58,8 @@ def describe_totals(judge: str, totals: dict[str, Any]) -> str:
     text = (
         f"judge {judge}: {totals['calls']:,} questions = {sources.get('server', 0):,} to its servers "
         f"({totals['attempts']:,} requests, {totals['retries']:,} of them retries) + {sources.get('shared', 0):,} "
-        f"shared with one in flight + {sources.get('memory', 0):,} from memory + {sources.get('disk', 0):,} from the cache; "
-        f"{sum(totals['failures'].values()):,} failed"
+        f"shared with one in flight + {sources.get('memory', 0):,} from memory + {sources.get('disk', 0):,} from the "
+        f"cache; {sum(totals['failures'].values()):,} failed"
     )
     if totals["failures"]:
         text += " (" + ", ".join(f"{reason} {count:,}" for reason, count in sorted(totals["failures"].items())) + ")"
