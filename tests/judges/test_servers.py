@@ -118,7 +118,7 @@ def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section:
     port = base_urls[0].split(":")[2].split("/")[0]
 
     async def label(question: str) -> Any:
-        pattern_rm = PatternRM(judge, 0.5)
+        pattern_rm = PatternRM(judge, dict.fromkeys(("cot", "rep", "con", "pr"), 0.5))
         try:
             return await pattern_rm.label(question, "There are two. \\boxed{2}")
         finally:
