@@ -157,7 +157,8 @@ def test_niceness_reaches_the_server_and_its_children(tmp_path: Path) -> None:
     )
     assert server.wait_ready(20).state == "failed"
     own = os.nice(0)
-    assert f"\n{own + 3}\n{own + 3}\n" in (tmp_path / "judge-0.log").read_text()
+    nice = min(own + 3, 19)  # as nice as a process can be
+    assert f"\n{nice}\n{nice}\n" in (tmp_path / "judge-0.log").read_text()
 
 
 def test_restarts_are_bounded(start: Start) -> None:
