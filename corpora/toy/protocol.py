@@ -28,8 +28,8 @@ def pattern_answer(labels: dict[str, bool]) -> str:
 
 def label_tokens() -> list[str]:
     """The two decisions of each label, in order, as they stand in an answer: single tokens of PatternRM's tokenizer."""
-    lines = [f"{shown}: " for _, shown in LABEL_NAMES]
-    return [f"{line if line is lines[0] else chr(10) + line}{digit}" for line in lines for digit in (0, 1)]
+    first, *others = (shown for _, shown in LABEL_NAMES)
+    return [f"{start}: {digit}" for start in (first, *(f"\n{name}" for name in others)) for digit in (0, 1)]
 
 
 def verdict_answer(correct: bool) -> str:

@@ -48,6 +48,14 @@ _PARTS = re.compile(
 _SYMBOL_BEFORE = re.compile(r"([A-Za-z]\w*(?:_\{?\w+\}?)?)\s*=\s*\$*\s*$")
 
 _COUNTS = "zero|one|two|three|four|five|six|seven|eight|nine|ten"
+_DIGITS = {
+    **{word: str(number) for number, word in enumerate(_COUNTS.split("|"))},
+    **{character: str(number) for number, character in enumerate("一二三四五六七八九十", start=1)},
+    "两": "2",
+    "no": "0",
+    "a": "1",
+    "an": "1",
+}
 _THERE = re.compile(rf"there (?:is|are) (?P<value>no|an?|\d+|{_COUNTS}) (?P<what>.+?)[.!]?", re.IGNORECASE)
 _THERE_ZH = re.compile(
     r"(?P<where>.{0,20}?)有(?P<value>\d+|[一二两三四五六七八九十])(?P<what>[个只条张名位辆本块].+?)[。！]?"
@@ -157,7 +165,4 @@ def _two_values(sentences: Sequence[Sentence]) -> bool:
 
 
 def _number(value: str) -> str:
-    words = {word: str(number) for number, word in enumerate(_COUNTS.split("|"))}
-    words |= {character: str(number) for number, character in enumerate("一二三四五六七八九十", start=1)}
-    words |= {"两": "2", "no": "0", "a": "1", "an": "1"}
-    return words.get(value.casefold(), value.casefold())
+    return _DIGITS.get(value.casefold(), value.casefold())

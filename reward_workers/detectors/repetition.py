@@ -69,8 +69,12 @@ def _plain(text: str) -> str:
 def _is_long(key: str, words: int, cjk: int) -> bool:
     """Enough words, or enough Chinese characters; numbers do not count."""
     tokens = _WORD.findall(key)
-    chinese = sum("\u3400" <= token <= "\u9fff" for token in tokens)
+    chinese = _n_chinese(tokens)
     return chinese >= cjk or len(tokens) - chinese >= words
+
+
+def _n_chinese(tokens: Sequence[str]) -> int:
+    return sum("\u3400" <= token <= "\u9fff" for token in tokens)
 
 
 def _comes_again(keys: Sequence[str]) -> bool:
@@ -89,7 +93,7 @@ def _loops(spoken: str) -> bool:
         run = run + 1 if token == before and not token[0].isdigit() else 1
         if run >= SAME_TOKEN:
             return True
-    chinese = 2 * sum("\u3400" <= token <= "\u9fff" for token in tokens) > len(tokens)
+    chinese = 2 * _n_chinese(tokens) > len(tokens)
     n, least = (GRAM_CJK, LOOP_CJK) if chinese else (GRAM_WORDS, LOOP_WORDS)
     seen: set[tuple[str, ...]] = set()
     repeated = covered = 0

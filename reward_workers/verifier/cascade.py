@@ -13,7 +13,7 @@ from reward_workers.records import SymbolicLosses, Verdict
 from reward_workers.verifier.answer_types import check_answer_type
 from reward_workers.verifier.extract import extract_boxed
 from reward_workers.verifier.outcome import Outcome, Question
-from reward_workers.verifier.rules import MAX_ANSWER_CHARS, Prepared, judge, prepare
+from reward_workers.verifier.rules import MAX_ANSWER_CHARS, Prepared, judge, leave_to_symbolic, prepare
 from reward_workers.verifier.symbolic import SymbolicPool
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def _consult(prepared: Prepared, started: float) -> Consultation:
 
     def collect(question: Question) -> Outcome:
         questions[question] = None
-        return Outcome(None, "needs_symbolic")
+        return leave_to_symbolic(question)
 
     verdict = judge(prepared, collect, started)
     if verdict.value is not None or not questions:

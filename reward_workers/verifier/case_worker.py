@@ -1,7 +1,7 @@
 """A child process of the command that runs the rules on whole chunks of rows (`rules_worker` starts it).
 
-Started as ``python -m reward_workers.verifier.case_worker 0|1`` (1: with explanations). A message is four bytes of
-length (big endian) and that many bytes: lines of cases in, one JSON object with ``rows``, ``counts`` and ``anls`` out.
+Started as ``python -m reward_workers.verifier.case_worker 0|1`` (1: with explanations). Frames hold lines
+of cases on the way in, one JSON object with ``rows``, ``counts`` and ``anls`` on the way out.
 The first message out is an empty object: the worker is ready.
 An entry of ``rows`` is a line of output, or {"malformed": why}, or null for a case that the symbolic stage must decide.
 It ends when its stdin does, so also when its parent is killed.
@@ -9,14 +9,14 @@ It ends when its stdin does, so also when its parent is killed.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
-from typing import Any, BinaryIO
+from typing import Any
 
 from reward_workers.verifier.cascade import consult_rules
 from reward_workers.verifier.case import encode_row, read_case, verdict_row
+from reward_workers.verifier.frames import read_frame, write_json
 from reward_workers.verifier.tally import Tally
 
 
@@ -45,17 +45,9 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not enter the message stream
     logging.basicConfig(format="%(message)s")
-    stdin = sys.stdin.buffer
-    _write(out, {})
-    while len(head := stdin.read(4)) == 4:
-        lines = stdin.read(int.from_bytes(head, "big")).split(b"\n")
-        _write(out, decide_lines(lines, with_explanation))
-
-
-def _write(out: BinaryIO, message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode()
-    out.write(len(body).to_bytes(4, "big") + body)
-    out.flush()
+    write_json(out, {})
+    while (body := read_frame(sys.stdin.buffer)) is not None:
+        write_json(out, decide_lines(body.split(b"\n"), with_explanation))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from reward_workers.verifier.frames import HEAD_BYTES, body_bytes, frame
 from reward_workers.verifier.outcome import Outcome, Question
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +77,7 @@ class SymbolicChild:
             raise AssertionError("the child has a pipe as stdin")
         deadline = time.monotonic() + timeout_s
         try:
-            stdin.write(len(body).to_bytes(4, "big") + body)
+            stdin.write(frame(body))
             stdin.flush()
         except OSError as error:
             raise ChildLost("symbolic_died") from error
@@ -85,7 +86,7 @@ class SymbolicChild:
         return Outcome(int(value) if isinstance(value, int) else None, str(message["reason"]))
 
     def _read(self, deadline: float) -> dict[str, object]:
-        size = int.from_bytes(self._read_bytes(4, deadline), "big")
+        size = body_bytes(self._read_bytes(HEAD_BYTES, deadline))
         message: dict[str, object] = json.loads(self._read_bytes(size, deadline))
         return message
 

@@ -8,12 +8,12 @@ import sys
 from typing import Any, TypeVar
 
 from reward_workers.verifier.child import child_environment
+from reward_workers.verifier.frames import HEAD_BYTES, body_bytes, frame
 from reward_workers.verifier.symbolic import START_TIMEOUT_S
 
 CHUNK_DEADLINE_S = 60.0
 """The rules need microseconds a row; a chunk that takes this long holds a row that does not end."""
 ROW_DEADLINE_S = 10.0
-
 
 _LOST = (TimeoutError, asyncio.IncompleteReadError, ConnectionError)
 _Stream = TypeVar("_Stream")
@@ -40,11 +40,10 @@ class RulesWorker:
     async def _ask(self, lines: list[bytes], deadline_s: float) -> dict[str, Any]:
         if self._process is None:
             self._process = await self._start()
-        body = b"\n".join(lines)
         try:
             async with asyncio.timeout(deadline_s):
                 stdin = _pipe(self._process.stdin)
-                stdin.write(len(body).to_bytes(4, "big") + body)
+                stdin.write(frame(b"\n".join(lines)))
                 await stdin.drain()
                 return await _read(self._process)
         except _LOST as error:
@@ -87,6 +86,6 @@ def _pipe(stream: _Stream | None) -> _Stream:
 
 async def _read(process: asyncio.subprocess.Process) -> dict[str, Any]:
     stdout = _pipe(process.stdout)
-    size = int.from_bytes(await stdout.readexactly(4), "big")
+    size = body_bytes(await stdout.readexactly(HEAD_BYTES))
     message: dict[str, Any] = json.loads(await stdout.readexactly(size))
     return message

@@ -2,7 +2,7 @@
 
 Started as ``python -m reward_workers.verifier.symbolic_worker MEMORY_BYTES``, so that it never imports the parent's
 main module. It limits its own memory, dies with its parent, and leaves deadlines to the parent, which kills it.
-Messages: four bytes of length (big endian), then JSON. The first message says that the child is ready.
+Messages are frames of JSON. The first one says that the child is ready.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import os
 import resource
 import signal
 import sys
-from typing import BinaryIO
+
+from reward_workers.verifier.frames import read_frame, write_json
 
 _PR_SET_PDEATHSIG = 1
 _RECURSION_LIMIT = 3000
@@ -36,22 +37,6 @@ def _limit_self(memory_bytes: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def write_message(stream: BinaryIO, message: dict[str, object]) -> None:
-    body = json.dumps(message).encode()
-    stream.write(len(body).to_bytes(4, "big") + body)
-    stream.flush()
-
-
-def read_message(stream: BinaryIO) -> dict[str, str] | None:
-    """Next message; None at the end of the stream."""
-    head = stream.read(4)
-    if len(head) < 4:
-        return None
-    body = stream.read(int.from_bytes(head, "big"))
-    message: dict[str, str] = json.loads(body)
-    return message
-
-
 def main() -> None:
     _limit_self(int(sys.argv[1]))
     out = os.fdopen(os.dup(1), "wb")
@@ -63,14 +48,15 @@ def main() -> None:
 
     for answer, reference in _WARM_UP:
         decide(Question(answer, reference))
-    write_message(out, {"ready": True})
-    while (message := read_message(sys.stdin.buffer)) is not None:
-        question = Question(message["answer"], message["reference"], message["relation"])  # type: ignore[arg-type]
+    write_json(out, {"ready": True})
+    while (body := read_frame(sys.stdin.buffer)) is not None:
+        message = json.loads(body)
+        question = Question(message["answer"], message["reference"], message["relation"])
         try:
             outcome = decide(question)
         except Exception as error:  # noqa: BLE001 - any failure of the library is 'unresolved', by name
             outcome = Outcome(None, f"symbolic_error_{type(error).__name__}")
-        write_message(out, {"value": outcome.value, "reason": outcome.reason})
+        write_json(out, {"value": outcome.value, "reason": outcome.reason})
 
 
 if __name__ == "__main__":

@@ -30,34 +30,10 @@ COMPOUND_UNITS = {
 }  # fmt: skip
 """Abbreviations without a sign between their units."""
 
-SHORT_WORDS = frozenset(
-    [
-        "km",
-        "cm",
-        "mm",
-        "kg",
-        "lb",
-        "lbs",
-        "hr",
-        "hrs",
-        "min",
-        "mins",
-        "sec",
-        "secs",
-        "ft",
-        "in",
-        "yd",
-        "oz",
-        "mi",
-        "gal",
-        "mph",
-        "kph",
-        "kmh",
-        "kmph",
-        "mpg",
-        "kwh",
-    ]
-)
+SHORT_WORDS = frozenset([
+    "km", "cm", "mm", "kg", "lb", "lbs", "hr", "hrs", "min", "mins", "sec", "secs", "ft", "in", "yd", "oz", "mi",
+    "gal", "mph", "kph", "kmh", "kmph", "mpg", "kwh",
+])  # fmt: skip
 """Short spellings that mean the same in any case; of others the case matters (Mg and mg, S and s)."""
 
 _ROWS = """
