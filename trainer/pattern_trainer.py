@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -125,7 +125,7 @@ class PatternTrainerMixin(PPOTrainer):
     def _save_checkpoint(self) -> None:
         self._watchdog.beat(f"checkpoint of step {self.global_steps}")
         # First: verl writes the marker that makes a checkpoint count last.
-        save_state(self._schedule, Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}")
+        save_state(self._schedule, self._checkpoint_folder())
         super()._save_checkpoint()
         self._saved_step = self.global_steps
         self._progress.say(f"checkpoint of step {self.global_steps} written")
@@ -135,11 +135,7 @@ class PatternTrainerMixin(PPOTrainer):
         if self.global_steps == 0:
             return
         foreign = self.config.trainer.resume_mode == "resume_path"
-        folder = (
-            Path(self.config.trainer.resume_from_path)
-            if foreign
-            else Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
-        )
+        folder = Path(self.config.trainer.resume_from_path) if foreign else self._checkpoint_folder()
         if restore_state(self._schedule, folder):
             return
         if not foreign:
@@ -156,7 +152,7 @@ class PatternTrainerMixin(PPOTrainer):
         batch = super()._compute_advantage(batch, metrics)
         records = _read_records(batch)
         # Kept now: the step may end here (abort), and a run that is killed after its checkpoint does not come back.
-        self._keep([record for _, record in sorted(records.items(), key=_by_group)], "train")
+        self._keep(_in_order(records.values()), "train")
         self._step_verdicts += [r["verdict"]["value"] for r in records.values() if r["verdict"]["value"] is not None]
         dropped = {_uid(key) for key, record in records.items() if record["reward"] is None}
         if not dropped:
@@ -191,14 +187,17 @@ class PatternTrainerMixin(PPOTrainer):
         """Checkpoint in the middle of a step: weights and data order are those of the step before."""
         self.global_steps -= 1
         self._save_checkpoint()
-        folder = Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
-        torch.save(self._data_order, folder / "data.pt")
+        torch.save(self._data_order, self._checkpoint_folder() / "data.pt")
+
+    def _checkpoint_folder(self) -> Path:
+        """Where verl keeps the checkpoint of the current step."""
+        return Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
 
     def _compute_metrics(
         self, batch: Any, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
-        records = [record for _, record in sorted(_read_records(batch).items(), key=_by_group)]
+        records = _in_order(_read_records(batch).values())
         components = self._components(records) | self._schedule.metrics()
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
@@ -216,7 +215,7 @@ class PatternTrainerMixin(PPOTrainer):
     ) -> dict[str, float]:
         """Held-out metrics from the records (verl's own would average over the JSON strings)."""
         records = [json.loads(text) for text in reward_extra_infos_dict["record"]]
-        self._keep(sorted(records, key=lambda r: (r["group"], r["rollout"])), "heldout")
+        self._keep(_in_order(records), "heldout")
         components = self._components(records)
         self._progress.heldout(self.global_steps, components)
         return {f"heldout/{name}": value for name, value in components.items()}
@@ -285,5 +284,5 @@ def _uid(key: str) -> str:
     return key.rsplit("_", 2)[0]
 
 
-def _by_group(entry: tuple[str, Record]) -> tuple[int, int]:
-    return entry[1]["group"], entry[1]["rollout"]
+def _in_order(records: Iterable[Record]) -> list[Record]:
+    return sorted(records, key=lambda record: (record["group"], record["rollout"]))

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
 from typing import Any
 
-from reward_workers.judges.cache import CacheShelf, JudgeCache, cache_key, reading_version
-from reward_workers.judges.calls import Cost, JudgeCall, note
+from reward_workers.judges.cache import JudgeCache
+from reward_workers.judges.calls import Cost
 from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
 from reward_workers.judges.parse import ParseFailure, parse_verdict
-from reward_workers.judges.prompts import DIRECT, prompt_version, render
+from reward_workers.judges.prompts import DIRECT, render
+from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
 from reward_workers.judges.settings import JudgeSettings
-from reward_workers.judges.sharing import SharedCalls
 from reward_workers.records import Verdict
-
-KEPT_RESULTS = 8192
-"""Verdicts remembered in one process."""
-
-NO_THINKING: Mapping[str, Any] = {"chat_template_kwargs": {"enable_thinking": False}}
-"""Request field of vLLM and SGLang that turns thinking off in templates with such a switch; ignored by the others."""
-
-UNREADABLE = frozenset({"null", "refusal"})
-"""Failures of a call in which the server did answer, without a text: asking again in other words can help."""
 
 Decision = int | ParseFailure | JudgeFailure
 """1, 0, or why there is neither."""
@@ -48,9 +37,7 @@ class AnswerJudge:
             )
         self.settings = settings
         self.client = JudgeClient(settings)
-        shelf = None if cache is None else CacheShelf[Decision](cache, _as_json, _from_json)
-        self.calls = SharedCalls[Decision](KEPT_RESULTS, keep=lambda decision: isinstance(decision, int), shelf=shelf)
-        self._asked = question_of(settings, "verdict_reminder")
+        self._questions = Questions[int](settings, "verdict_reminder", cache, _as_json, _from_json)
 
     async def judge(self, question: str, reference: str, extracted: str) -> Verdict:
         """The verdict on one extracted answer.
@@ -60,13 +47,8 @@ class AnswerJudge:
             reason ``judge_<why>`` when the judge failed or its reply could not be read. Latency is what the caller
             waited.
         """
-        start = time.monotonic()
-        cost = Cost()
-        key = cache_key(*self._asked, question, reference, extracted)
-        decision, answered_by = await self.calls.get(key, lambda: self._ask(question, reference, extracted, cost))
-        latency_s = time.monotonic() - start
-        failure = None if isinstance(decision, int) else decision.reason
-        note(JudgeCall.of(self.settings.name, answered_by, failure, cost, self.calls.shelf_is_off, latency_s))
+        texts = (question, reference, extracted)
+        decision, latency_s = await self._questions.answer(texts, lambda cost: self._ask(*texts, cost))
         if isinstance(decision, int):
             reason = "judge_correct" if decision else "judge_incorrect"
             return Verdict(decision, "judge", reason, extracted, latency_s)
@@ -90,29 +72,17 @@ class AnswerJudge:
         return cost.add(await self.client.complete(messages, extra_body=NO_THINKING if direct else None))
 
 
-def question_of(settings: JudgeSettings, reminder: str) -> tuple[str, ...]:
-    """What a result depends on beside the texts that are judged: part of its cache key."""
-    versions = (prompt_version(name, settings.language) for name in (settings.prompt, reminder))
-    return (*settings.identity(), *versions, reading_version())
-
-
-def reworded(messages: list[dict[str, str]], reminder: str, language: str) -> list[dict[str, str]]:
-    """The same question with a reminder of the form of its answer behind it."""
-    text = render(reminder, language)[0]["content"]
-    return [{"role": "user", "content": f"{messages[0]['content']}\n\n{text}"}]
-
-
 def _read(outcome: JudgeReply | JudgeFailure, *compared: str) -> Decision:
-    if isinstance(outcome, JudgeFailure):
-        return ParseFailure(outcome.reason, outcome.detail) if outcome.reason in UNREADABLE else outcome
-    if outcome.finish_reason == "length":
-        return ParseFailure("truncated", outcome.text[-80:])  # the cut may stand before a change of mind
-    return parse_verdict(outcome.text, *compared)
+    reply = reply_or_failure(outcome)
+    if not isinstance(reply, JudgeReply):
+        return reply
+    if reply.finish_reason == "length":
+        return ParseFailure("truncated", reply.text[-80:])  # the cut may stand before a change of mind
+    return parse_verdict(reply.text, *compared)
 
 
-def _as_json(decision: Decision) -> dict[str, Any]:
-    assert isinstance(decision, int), "failures are not kept"
-    return {"value": decision}
+def _as_json(verdict: int) -> dict[str, Any]:
+    return {"value": verdict}
 
 
 def _from_json(stored: dict[str, Any]) -> int:

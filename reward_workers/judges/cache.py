@@ -164,4 +164,4 @@ def reading_version() -> str:
     return digest.hexdigest()[:12]
 
 
-_READERS = ("answer_judge", "completion", "pattern_rm", "prompts", "reply_text")
+_READERS = ("answer_judge", "completion", "pattern_rm", "prompts", "questions", "reply_text")

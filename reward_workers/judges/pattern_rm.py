@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from reward_workers.judges.answer_judge import NO_THINKING, UNREADABLE, question_of, reworded
-from reward_workers.judges.cache import CacheShelf, JudgeCache, cache_key
-from reward_workers.judges.calls import Cost, JudgeCall, note
+from reward_workers.judges.cache import JudgeCache
+from reward_workers.judges.calls import Cost
 from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
 from reward_workers.judges.completion import TokenLogprob
 from reward_workers.judges.parse import ParsedLabels, ParseFailure, parse_labels
 from reward_workers.judges.prompts import render
+from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
 from reward_workers.judges.settings import JudgeSettings
-from reward_workers.judges.sharing import SharedCalls
 from reward_workers.records import LABELS, Labels, LabelsUnscored
 
 ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
 """All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
-
-KEPT_RESULTS = 8192
-"""Label vectors remembered in one process."""
 
 Probabilities = tuple[float | None, float | None, float | None, float | None]
 
@@ -72,19 +67,12 @@ class PatternRM:
         self.settings = settings
         self.threshold = dict(threshold)
         self.client = JudgeClient(settings)
-        shelf = None if cache is None else CacheShelf[Reading](cache, _as_json, _from_json)
-        self.calls = SharedCalls[Reading](KEPT_RESULTS, keep=lambda read: isinstance(read, LabelReading), shelf=shelf)
-        self._asked = question_of(settings, "labels_reminder")
+        self._questions = Questions[LabelReading](settings, "labels_reminder", cache, _as_json, _from_json)
 
     async def label(self, question: str, response: str) -> Labels | LabelsUnscored:
         """The labels of one visible response; latency is what this caller waited."""
-        start = time.monotonic()
-        cost = Cost()
-        key = cache_key(*self._asked, question, response)
-        reading, answered_by = await self.calls.get(key, lambda: self._ask(question, response, cost))
-        latency_s = time.monotonic() - start
-        failure = None if isinstance(reading, LabelReading) else reading.reason
-        note(JudgeCall.of(self.settings.name, answered_by, failure, cost, self.calls.shelf_is_off, latency_s))
+        texts = (question, response)
+        reading, latency_s = await self._questions.answer(texts, lambda cost: self._ask(*texts, cost))
         if not isinstance(reading, LabelReading):
             return LabelsUnscored(reading.reason, latency_s)
         cot, rep, con, pr = (
@@ -110,18 +98,18 @@ class PatternRM:
 
 
 def _read(outcome: JudgeReply | JudgeFailure, response: str) -> Reading:
-    if isinstance(outcome, JudgeFailure):
-        return ParseFailure(outcome.reason, outcome.detail) if outcome.reason in UNREADABLE else outcome
+    reply = reply_or_failure(outcome)
+    if not isinstance(reply, JudgeReply):
+        return reply
     # A constrained reply cannot quote; any other may, and a block that stands in the response is then no decision.
-    parsed = parse_labels(outcome.text, response=None if outcome.text.strip() in ANSWERS else response)
+    parsed = parse_labels(reply.text, response=None if reply.text.strip() in ANSWERS else response)
     if isinstance(parsed, ParseFailure):
-        return ParseFailure("truncated", parsed.detail) if outcome.finish_reason == "length" else parsed
+        return ParseFailure("truncated", parsed.detail) if reply.finish_reason == "length" else parsed
     decided = (parsed.cot, parsed.rep, parsed.con, parsed.pr)
-    return LabelReading(decided, label_probabilities(outcome.text, parsed, outcome.logprobs))
+    return LabelReading(decided, label_probabilities(reply.text, parsed, reply.logprobs))
 
 
-def _as_json(reading: Reading) -> dict[str, Any]:
-    assert isinstance(reading, LabelReading), "failures are not kept"
+def _as_json(reading: LabelReading) -> dict[str, Any]:
     return {"decided": [int(value) for value in reading.decided], "p": list(reading.p)}
 
 
