@@ -104,6 +104,18 @@ def look_until(fleet: Any, condition: Callable[[], bool]) -> bool:
     return True
 
 
+def wait_until_dead(actor: Any) -> None:
+    import ray
+
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            ray.get(actor.status.remote())
+        except ray.exceptions.ActorDiedError:
+            return
+    raise AssertionError("the actor still answers")
+
+
 def last_fallback(published: list[dict[str, Any]]) -> Any:
     return [addresses["fallback"] for addresses in published if "fallback" in addresses][-1]
 
@@ -139,6 +151,8 @@ def test_when_all_are_gone_the_last_addresses_stay_until_there_are_others(fleet:
     made, _, published = fleet
     for actor in actors:
         ray.kill(actor)
+    for actor in actors:  # a look that found one of them dead before the other would hand out the ports in that order
+        wait_until_dead(actor)
     assert look_until(made, lambda: last_fallback(published) == URLS[2:4])
     assert [] not in [addresses.get("fallback") for addresses in published]
     assert made.lost() is None
