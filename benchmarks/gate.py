@@ -161,7 +161,8 @@ def main() -> None:
             parser.error(str(error))
         console.print(
             f"{len(recorded.groups):,} groups of {options.records}; labels of {recorded.imputed:.1%} of the right "
-            "rollouts were unknown and drawn from labelled ones"
+            "rollouts were unknown and drawn from labelled ones",
+            soft_wrap=True,
         )
     for size in options.sizes:
         if recorded is not None:

@@ -7,10 +7,11 @@ measured is the service around the judges, not a judge. Three tables:
 
 1. Scored rollouts a second against judges of 0, 50 and 200 ms: ours; a new HTTP session a call, as verl's examples do;
    one rollout after the other. Every rollout is different and asks PatternRM, one in four asks the fallback judge too.
+   CPU ms: of this process, which is what one reward worker can do; more workers do more.
 2. Calls that the judges get for a step of 1,024 rollouts, as each way of saving calls is added. The server counts them.
-3. Seconds of a step whose generation is simulated: BaseRL, PatternRL with streamed rewards (a rollout is scored while
-   others are generated), PatternRL that scores when the whole batch is there. Here the judge answers so many requests
-   at once (--slots).
+3. Seconds of a step whose generation is simulated: BaseRL and PatternRL, each with streamed rewards (a rollout is
+   scored while others are generated) and with rewards that wait for the whole batch. Here the judge answers so many
+   requests at once (--slots).
 
 For the real step on real models: `python -m benchmarks.step --arms pattern_rl base_rl`.
 """
@@ -27,6 +28,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from rich.console import Console
@@ -45,7 +47,7 @@ WORDS = 0.25
 DUPLICATES = 0.12
 """Recorded quickstart runs: 22 to 28 % of rollouts reach the fallback judge, 9 to 16 % repeat a sibling's text."""
 STEP = 1024
-console = Console(highlight=False)
+console = Console(highlight=False, width=110)
 
 
 @asynccontextmanager
@@ -63,14 +65,14 @@ async def opened(made: RolloutScorer) -> AsyncIterator[RolloutScorer]:
 
 
 async def throughput(made: RolloutScorer, concurrency: int, seconds: float) -> dict[str, float]:
-    """Rollouts a second with so many in flight, and how many stayed unscored or raised."""
+    """Rollouts a second with so many in flight, CPU time of each here, and how many stayed unscored or raised."""
     rollouts = (
         rollout
         for seed in count()
         for rollout in one_step(STEP, accuracy=1.0, words=WORDS, duplicates=0.0, seed=seed, distinct=True)
     )
     scored = failed = 0
-    begun = time.monotonic()
+    begun, cpu_begun = time.monotonic(), time.process_time()
 
     async def worker() -> None:
         nonlocal scored, failed
@@ -84,7 +86,8 @@ async def throughput(made: RolloutScorer, concurrency: int, seconds: float) -> d
             scored += record.reward is not None
 
     await asyncio.gather(*(worker() for _ in range(concurrency)))
-    return {"per_s": scored / (time.monotonic() - begun), "failed": failed}
+    cpu_ms = (time.process_time() - cpu_begun) * 1e3 / scored if scored else float("nan")
+    return {"per_s": scored / (time.monotonic() - begun), "cpu_ms": cpu_ms, "failed": failed}
 
 
 def measure_throughput(seconds: float) -> list[dict[str, Any]]:
@@ -106,8 +109,8 @@ def measure_throughput(seconds: float) -> list[dict[str, Any]]:
 
 
 def throughput_table(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table(title="scored rollouts a second (local server; 1.25 calls a rollout)")
-    for column in ("judge ms", "in flight", "ours", "session a call", "ours / session", "failed o / s", "serial"):
+    table = Table(title="scored rollouts a second of one reward worker (local server; 1.25 calls a rollout)")
+    for column in ("judge ms", "in flight", "ours", "session a call", "serial", "CPU ms o / s", "failed o / s"):
         table.add_column(column, justify="right")
     cell = {(row["latency_s"], row["in_flight"], row["arm"]): row for row in rows}
     for latency_s in LATENCIES_S:
@@ -119,9 +122,9 @@ def throughput_table(rows: Sequence[dict[str, Any]]) -> Table:
                 f"{concurrency:,}",
                 f"{ours['per_s']:,.0f}",
                 f"{stock['per_s']:,.0f}",
-                f"{ours['per_s'] / stock['per_s']:.2f}" if stock["per_s"] else "-",
-                f"{ours['failed']:.0f} / {stock['failed']:.0f}",
                 f"{serial:,.1f}",
+                f"{ours['cpu_ms']:.2f} / {stock['cpu_ms']:.2f}",
+                f"{ours['failed']:.0f} / {stock['failed']:.0f}",
             )
     return table
 
@@ -174,6 +177,9 @@ def calls_table(rows: Sequence[dict[str, Any]]) -> Table:
 # ---- 3. step time ----
 
 
+STEP_ARMS = tuple((reward, when) for when in ("streamed", "after the batch") for reward in ("BaseRL", "PatternRL"))
+
+
 def measure_steps(slots: int, generation_s: float, repeats: int) -> list[dict[str, Any]]:
     """Seconds from the start of generation to the last reward."""
     draw = random.Random(7)
@@ -184,62 +190,46 @@ def measure_steps(slots: int, generation_s: float, repeats: int) -> list[dict[st
     for latency_s in LATENCIES_S[1:]:
         with local_judge(latency_s, slots) as root:
             for repeat in range(repeats):
-                for arm, streamed in (
-                    ("BaseRL", True),
-                    ("PatternRL streamed", True),
-                    ("PatternRL after the batch", False),
-                ):
-                    settings = {"pattern_penalty": False} if arm == "BaseRL" else {}
-                    rollouts = one_step(STEP, accuracy=0.5, words=WORDS, duplicates=DUPLICATES, seed=repeat)
-                    console.print(f"steps: {latency_s * 1e3:.0f} ms, {arm}, {repeat + 1} of {repeats}")
-
-                    async def run(
-                        settings: dict[str, Any] = settings,
-                        rollouts: Sequence[Rollout] = rollouts,
-                        streamed: bool = streamed,
-                    ) -> float:
-                        async with opened(scorer(root, concurrency=256, **settings)) as made:
-                            return await _step(made, rollouts, finished_s, streamed)
-
-                    rows.append({"latency_s": latency_s, "arm": arm, "step_s": asyncio.run(run())})
+                rollouts = one_step(STEP, accuracy=0.5, words=WORDS, duplicates=DUPLICATES, seed=repeat)
+                for reward, when in STEP_ARMS:
+                    console.print(f"steps: {latency_s * 1e3:.0f} ms, {reward} {when}, {repeat + 1} of {repeats}")
+                    made = scorer(root, concurrency=256, pattern_penalty=reward == "PatternRL")
+                    step_s = asyncio.run(_step(made, rollouts, finished_s, streamed=when == "streamed"))
+                    rows.append({"latency_s": latency_s, "reward": reward, "when": when, "step_s": step_s})
     return rows
 
 
 async def _step(made: RolloutScorer, rollouts: Sequence[Rollout], finished_s: Sequence[float], streamed: bool) -> float:
-    begun = time.monotonic()
-    if not streamed:
-        await asyncio.sleep(max(finished_s))
-
     async def one(rollout: Rollout, after_s: float) -> None:
         await asyncio.sleep(max(0.0, begun + after_s - time.monotonic()))
         await made.score(rollout)
 
-    await asyncio.gather(*(one(rollout, after_s) for rollout, after_s in zip(rollouts, finished_s, strict=True)))
-    return time.monotonic() - begun
+    async with opened(made):
+        begun = time.monotonic()
+        if not streamed:
+            await asyncio.sleep(max(finished_s))
+        await asyncio.gather(*(one(rollout, after_s) for rollout, after_s in zip(rollouts, finished_s, strict=True)))
+        return time.monotonic() - begun
 
 
 def steps_table(rows: Sequence[dict[str, Any]], slots: int, generation_s: float) -> Table:
     table = Table(title=f"seconds of a simulated step: generation {generation_s:g} s, judge with {slots} slots")
-    for column in ("judge ms", "arm", "step s (mean)", "over generation", "over BaseRL"):
-        table.add_column(column, justify="left" if column == "arm" else "right")
-    for latency_s in dict.fromkeys(row["latency_s"] for row in rows):
-        means = {
-            arm: _mean([r["step_s"] for r in rows if r["arm"] == arm and r["latency_s"] == latency_s])
-            for arm in dict.fromkeys(row["arm"] for row in rows)
-        }
-        for arm, mean in means.items():
-            table.add_row(
-                f"{latency_s * 1e3:.0f}",
-                arm,
-                f"{mean:.2f}",
-                f"{mean - generation_s:+.2f} s",
-                f"{mean / means['BaseRL'] - 1:+.1%}",
-            )
+    for column in ("judge ms", "rewards", "BaseRL s", "PatternRL s", "PatternRL over BaseRL", "in % of the step"):
+        table.add_column(column, justify="left" if column == "rewards" else "right")
+    for latency_s, when in dict.fromkeys((row["latency_s"], row["when"]) for row in rows):
+        base, pattern = (
+            [r["step_s"] for r in rows if (r["reward"], r["latency_s"], r["when"]) == (reward, latency_s, when)]
+            for reward in ("BaseRL", "PatternRL")
+        )
+        added = mean(pattern) - mean(base)
+        table.add_row(
+            f"{latency_s * 1e3:.0f}",
+            when,
+            *(f"{mean(steps):.2f} ({min(steps):.2f} to {max(steps):.2f})" for steps in (base, pattern)),
+            f"{added:+.2f} s",
+            f"{added / mean(base):+.1%}",
+        )
     return table
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def main() -> None:

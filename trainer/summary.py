@@ -226,7 +226,11 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
     for judge, totals in summary["judges"].items():
         console.print(describe_totals(judge, totals))
     for judge, counts in summary["servers"].items():
-        console.print(f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}")
+        moves = len(counts["replicas"]) - len({replica["name"] for replica in counts["replicas"]})
+        console.print(
+            f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}; started again "
+            f"{counts['restarts']:,} times, moved {moves:,} times"
+        )
     if summary["seconds_per_step"]:
         phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
         console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")

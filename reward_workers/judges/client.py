@@ -174,7 +174,7 @@ class JudgeClient:
         if logprobs:
             request |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         if extra_body:
-            request["extra_body"] = dict(extra_body)
+            request |= extra_body
         if self._endpoints.is_open:  # also for those who would wait behind calls to a server that hangs
             return _Call(request).failure(self._nobody_to_ask())
         async with self._slots:
@@ -215,7 +215,8 @@ class JudgeClient:
         call.attempts += 1
         try:
             async with asyncio.timeout(self.settings.timeout_s):
-                body = await self._client_at(endpoint).chat.completions.create(**call.request)
+                # Not chat.completions.create: its typed copies of request and answer take half the time of a call.
+                body = await self._client_at(endpoint).post("/chat/completions", body=call.request, cast_to=object)
         except (TimeoutError, openai.OpenAIError, aiohttp.ClientError, ValueError, RecursionError) as error:
             call.failed = self._why(error, endpoint)
             self._hand_back(call, call.failed, endpoint, ticket)

@@ -1,6 +1,6 @@
 """What is read from a server's answer before anybody parses its text: message, log-probabilities, Retry-After.
 
-The ``openai`` library does not validate what servers send, so nothing here trusts a type.
+Nobody has checked what a server sends, so nothing here trusts a type.
 """
 
 from __future__ import annotations
@@ -39,22 +39,27 @@ class Unusable:
 
 
 def read_completion(body: Any) -> Completion | Unusable:
-    """The first choice of what the library made of a body; malformed log-probabilities count as absent."""
-    choices = getattr(body, "choices", None)
+    """The first choice of a body, which is parsed JSON or a text; malformed log-probabilities count as absent."""
+    choices = _field(body, "choices")
     if not isinstance(choices, list):
         return Unusable("bad_body", f"no list of choices in a {type(body).__name__}")
     if not choices:
         return Unusable("empty_choices", "the list of choices is empty")
-    message = getattr(choices[0], "message", None)
-    text = getattr(message, "content", None)
-    finish_reason = getattr(choices[0], "finish_reason", None)
+    message = _field(choices[0], "message")
+    text = _field(message, "content")
+    finish_reason = _field(choices[0], "finish_reason")
     if not isinstance(text, str):
-        refusal = getattr(message, "refusal", None)
+        refusal = _field(message, "refusal")
         if isinstance(refusal, str) and refusal:
             return Unusable("refusal", refusal[:200])
         return Unusable("null", f"message.content is {type(text).__name__}, finish_reason {finish_reason}")
-    logprobs = _logprobs(getattr(getattr(choices[0], "logprobs", None), "content", None))
+    logprobs = _logprobs(_field(_field(choices[0], "logprobs"), "content"))
     return Completion(text, finish_reason if isinstance(finish_reason, str) else None, logprobs)
+
+
+def _field(value: Any, name: str) -> Any:
+    """A field of a JSON object; None where there is no such field or no object."""
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _logprobs(given: Any) -> tuple[TokenLogprob, ...] | None:
@@ -63,7 +68,10 @@ def _logprobs(given: Any) -> tuple[TokenLogprob, ...] | None:
     tokens = []
     for entry in given:
         own = _pair(entry)
-        top = [_pair(rival) for rival in getattr(entry, "top_logprobs", None) or ()]
+        rivals = _field(entry, "top_logprobs") or []
+        if not isinstance(rivals, list):
+            return None
+        top = [_pair(rival) for rival in rivals]
         if own is None or None in top:
             return None
         tokens.append(TokenLogprob(*own, tuple(rival for rival in top if rival is not None)))
@@ -71,7 +79,7 @@ def _logprobs(given: Any) -> tuple[TokenLogprob, ...] | None:
 
 
 def _pair(entry: Any) -> tuple[str, float] | None:
-    token, logprob = getattr(entry, "token", None), getattr(entry, "logprob", None)
+    token, logprob = _field(entry, "token"), _field(entry, "logprob")
     if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, (int, float)):
         return None
     return None if math.isnan(logprob) or logprob > 1e-3 else (token, min(float(logprob), 0.0))

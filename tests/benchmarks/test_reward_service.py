@@ -1,4 +1,4 @@
-"""The rollouts that the reward service is measured with, the local judge, and the slope of a soak."""
+"""The rollouts that the reward service is measured with, and the local judge."""
 
 from __future__ import annotations
 
@@ -49,13 +49,3 @@ def test_the_local_judge_answers_and_counts():
         assert asyncio.run(ask(root, "answer-judge", f"Answer: {WRONG_WORD}")) == "INCORRECT"
         assert requests_since_last_look(root) == {"pattern-rm": 1, "answer-judge": 2}
         assert requests_since_last_look(root) == {}
-
-
-@pytest.mark.integration
-def test_the_slope_is_that_of_a_line_after_the_warm_up():
-    from benchmarks.soak import Sample, slope_per_hour
-
-    # 100 MB at once, then 2 MB an hour.
-    samples = [Sample(s, int((100 + max(0, s - 900) / 1800) * 1e6), 10, 3, 1, 0) for s in range(0, 3601, 60)]
-    assert slope_per_hour(samples, "pss_bytes", 900.0) == pytest.approx(2e6, rel=0.01)
-    assert slope_per_hour(samples[:2], "pss_bytes", 0.0) is None

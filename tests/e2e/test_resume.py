@@ -11,6 +11,10 @@ from quickstart_job import START_S, STEP_S, Run, wait_until_gone
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
 STEPS, SAVE_EVERY = 6, 2
+WARM_UP = 5
+"""Steps until the pattern weights have their full value: the run is killed and interrupted before that."""
+COT = 0.05
+"""`reward_mix.weights.cot`."""
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +23,8 @@ def history(jobs, running_judges):
     settings = (
         f"trainer.total_training_steps={STEPS}",
         f"trainer.save_freq={SAVE_EVERY}",
+        "reward_mix/schedule=linear_warmup",
+        f"reward_mix.schedule.steps={WARM_UP}",
         "run.name=resume",
         *running_judges,
     )
@@ -72,6 +78,18 @@ def test_repeated_steps_draw_the_same_prompts_and_gates(history):
     assert len(drawn[0]) == 16
     assert drawn[0] == drawn[1]
     assert {0, 1} == set(drawn[0].values())
+
+
+def test_the_weights_of_each_step_are_logged_and_go_on_after_a_resume(history):
+    logged = {(row["attempt"], row["step"]): row for row in history["run"].metrics() if "reward_mix/weight/cot" in row}
+    recorded = {(r["attempt"], r["step"]): r["weights"]["cot"] for r in history["run"].records()}
+    assert {attempt for attempt, _ in recorded} == {0, 1, 2}
+    for (attempt, step), weight in recorded.items():
+        assert weight == pytest.approx(COT * min(1.0, step / WARM_UP)), (attempt, step)
+    # A step that the kill ended has records and no metrics.
+    assert logged.keys() >= {(1, 3), (1, 4), (2, STEPS)} and logged.keys() <= recorded.keys()
+    for key, row in logged.items():
+        assert row["reward_mix/weight/cot"] == pytest.approx(recorded[key])
 
 
 def test_each_rollout_has_one_record(history):

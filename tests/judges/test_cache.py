@@ -7,6 +7,7 @@ import errno
 import json
 import logging
 import pickle
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -359,3 +360,56 @@ def test_a_disk_that_takes_no_more_is_left_alone_and_keeps_what_it_has(tmp_path:
     assert child.returncode == 0 and out == "off\n", err
     assert err.count("out of use") == 1
     assert asyncio.run(JudgeCache(tmp_path, 1.0).read("first")) == {"value": 1}
+
+
+FULL_TMPFS = """
+    import asyncio, sys
+    from pathlib import Path
+    from reward_workers.judges.cache import JudgeCache
+
+    disk = Path(sys.argv[1])
+    filler = disk / "somebody_elses_file"
+
+    async def main() -> None:
+        cache = JudgeCache(disk / "cache", 1.0)
+        await cache.write("first", {"value": 1})
+        with filler.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError as error:
+                print(error.strerror)
+        for index in range(20):
+            await cache.write(str(index), {"text": "x" * 4000})
+        print("off" if cache.is_off else "on", await cache.read("first"))
+        filler.unlink()
+        print(await JudgeCache(disk / "cache", 1.0).read("first"))
+
+    asyncio.run(main())
+"""
+ON_TMPFS = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
+"""A shell in a mount namespace of its own, in which anybody may mount; what it mounts ends with it."""
+
+
+def _may_mount(folder: Path) -> bool:
+    command = [*ON_TMPFS, 'mount -t tmpfs -o size=1m tmpfs "$0"', str(folder)]
+    return shutil.which("unshare") is not None and subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.integration
+def test_a_file_system_that_is_full_costs_the_cache_only(tmp_path: Path) -> None:
+    if not _may_mount(tmp_path):
+        pytest.skip("this machine lets nobody mount a tmpfs in a namespace of its own")
+    mount_and_run = 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$1" -c "$2" "$0"'
+    child = subprocess.run(
+        [*ON_TMPFS, mount_and_run, str(tmp_path), sys.executable, textwrap.dedent(FULL_TMPFS)],
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert child.returncode == 0, child.stderr
+    full, after, next_start = child.stdout.splitlines()
+    assert full == "No space left on device"
+    assert after == "off None"
+    assert child.stderr.count("out of use") == 1 and "disk is full" in child.stderr
+    assert next_start == "{'value': 1}"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reward_workers.judges.completion import Completion, TokenLogprob, read_completion, retry_after_s
+from reward_workers.judges.completion import Completion, TokenLogprob, Unusable, read_completion, retry_after_s
 
 
 @pytest.mark.parametrize(
@@ -26,14 +25,13 @@ def test_retry_after_as_a_date() -> None:
     assert retry_after_s("Wed, 21 Oct 2015 07:28:00 GMT") == 0
 
 
-def body(logprobs: Any) -> SimpleNamespace:
-    message = SimpleNamespace(content="1")
-    choice = SimpleNamespace(message=message, finish_reason="stop", logprobs=SimpleNamespace(content=logprobs))
-    return SimpleNamespace(choices=[choice])
+def body(logprobs: Any) -> dict[str, Any]:
+    choice = {"message": {"content": "1"}, "finish_reason": "stop", "logprobs": {"content": logprobs}}
+    return {"choices": [choice]}
 
 
-def token(token: Any = "1", logprob: Any = -0.1, top: Any = ()) -> SimpleNamespace:
-    return SimpleNamespace(token=token, logprob=logprob, top_logprobs=top)
+def token(token: Any = "1", logprob: Any = -0.1, top: Any = None) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob, "top_logprobs": top}
 
 
 def test_well_formed_log_probabilities() -> None:
@@ -55,9 +53,31 @@ def test_well_formed_log_probabilities() -> None:
         [token(logprob=float("nan"))],
         [token(logprob=3.0)],
         [token(top=[None])],
+        [token(top=5)],
+        {"token": "1", "logprob": -0.1},
         [token(top=[token(logprob=True)])],
     ],
     ids=repr,
 )
 def test_others_count_as_absent(given: Any) -> None:
     assert read_completion(body(given)) == Completion("1", "stop", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("<html>", "bad_body"),
+        (None, "bad_body"),
+        ([{"choices": []}], "bad_body"),
+        ({"choices": {"0": 1}}, "bad_body"),
+        ({"choices": []}, "empty_choices"),
+        ({"choices": ["CORRECT"]}, "null"),
+        ({"choices": [{"message": "CORRECT"}]}, "null"),
+        ({"choices": [{"message": {"content": ["CORRECT"]}}]}, "null"),
+        ({"choices": [{"message": {"content": None, "refusal": "no"}}]}, "refusal"),
+    ],
+    ids=str,
+)
+def test_bodies_without_a_text(given: Any, reason: str) -> None:
+    found = read_completion(given)
+    assert isinstance(found, Unusable) and found.reason == reason

@@ -145,7 +145,8 @@ def test_whole_summary_of_a_run_folder(tmp_path):
         ],
     )
     append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
-    write_json(folder.judges / "pattern_rm.json", {"requests": 3})
+    actors = [{"name": "pattern_rm-0"}, {"name": "pattern_rm-1"}, {"name": "pattern_rm-0"}]
+    write_json(folder.judges / "pattern_rm.json", {"requests": 3, "restarts": 4, "replicas": actors})
     console = Console(record=True, width=160)
     summary = summarise(RunFolder(tmp_path), console)
     assert [figures["accuracy"]["value"] for figures in summary["heldout"]] == [0.5, 1.0]
@@ -157,7 +158,8 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
     assert "symbolic stage: 0 rollouts timed out; 2 children killed, 0 died by themselves" in shown
-    assert "+50.0" in shown and "-100.0" in shown and "pattern_rm counted in the last start: 3" in shown
+    assert "+50.0" in shown and "-100.0" in shown
+    assert "pattern_rm counted in the last start: 3; started again 4 times, moved 1 times" in shown
     assert "PatternRM and the rules: cot 100.0% of 2, rep 100.0% of 2" in shown
     assert "pattern weights, first -> last step: cot 0.025 -> 0.025 (0.025 to 0.05)" in shown
     assert "judge pattern_rm: 1 questions = 1 to its servers (2 requests, 1 of them retries)" in shown
