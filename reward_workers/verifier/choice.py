@@ -15,11 +15,20 @@ _PREFIX = re.compile(
 _SUFFIX = re.compile(r"\s*(?:选项|项)\Z")
 _LETTER = re.compile(r"[(\[【「]?\s*([A-Za-z])\s*[)\]】」.:]?")
 _LETTER_AND_TEXT = re.compile(
-    r"(?:[(\[]\s*([A-Za-z])\s*[)\]]\s*[.:,-]?|([A-Za-z])\s*[).:,\]]|([A-Z])\s+-|([A-Z])\s(?=\())\s*(.+)", re.DOTALL
+    r"(?:[(\[]\s*([A-Za-z])\s*[)\]](?![+'!]|\s*[\^_=<>*/])\s*[.:,-]?|([A-Za-z])\s*[).:,\]]|([A-Z])\s+-|([A-Z])\s(?=\())\s*(.+)",
+    re.DOTALL,
 )
 _FUSED = re.compile(r"[A-J]{2,10}")
 _SEPARATOR = r"(?:[\s,;:.&/()\[\]{}【】「」\\\"'-]|and|or|和|或|与|及)+"
 _SPREAD = re.compile(rf"[\s(\[{{【「\\]*[A-Ja-j](?:{_SEPARATOR}[A-Ja-j](?![A-Za-z]))+[\s)\]}}】」.,;:\\]*")
+_DOUBT = re.compile(
+    r"\W*(?:no|not|wait|maybe|perhaps|possibly|but|actually|rather)(?![a-z]).*?(?<![A-Za-z])(?-i:[A-J])(?![A-Za-z])"
+    r"|\W*(?:or|and)(?![a-z])|\W*(?:或|还是)"
+    r"|\W*(?:is|was|can)(?:n't|not| not| never)|(?:is\s+|\W*[(\[]\s*)(?:wrong|incorrect|false|not)(?![a-z])",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Text beside a letter that takes it back or names another one: ``B (or maybe C)``, ``(B) is wrong``."""
+_LABEL = re.compile(r"(?<!\w)(?:[(\[]\s*([A-J])\s*[)\]]|([A-J])[).:])")
 _LETTER_THEN_LETTERS = re.compile(r"[(\[]?[A-Ja-j][)\].:]+\s+(?![(\[])[A-Ja-j](?![A-Za-z)\].:])")
 
 
@@ -122,15 +131,23 @@ def _option_text(option: str) -> str:
 
 
 def _contradicts(found: tuple[str, str], expected: tuple[str, str], options: Sequence[str] | None) -> bool:
-    """The letter says one option and the text beside it says another."""
+    """The letter says one option and the text beside it says another, or names another letter."""
     letter, text = found
     if not text:
         return False
+    key = _content_key(text)
     if options:
         keys = [_content_key(_option_text(option)) for option in options]
         index = ord(letter) - ord("A")
-        others = keys[:index] + keys[index + 1 :]
-        return _content_key(text) in others and not (index < len(keys) and keys[index] == _content_key(text))
-    if letter == expected[0] and expected[1]:
-        return _content_key(text) != _content_key(expected[1])
-    return letter != expected[0] and bool(expected[1]) and _content_key(text) == _content_key(expected[1])
+        if index < len(keys) and keys[index] == key:
+            return False
+        return key in keys or _taken_back(text, letter, expected[0])
+    if expected[1] and key == _content_key(expected[1]):
+        return letter != expected[0]
+    return (letter == expected[0] and bool(expected[1])) or _taken_back(text, letter, expected[0])
+
+
+def _taken_back(text: str, letter: str, expected: str) -> bool:
+    """Whether the text doubts its letter, or names a letter that would change the verdict."""
+    others = {label for found in _LABEL.findall(text) for label in found if label} - {letter}
+    return _DOUBT.match(text) is not None or (bool(others) if letter == expected else expected in others)

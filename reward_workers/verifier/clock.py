@@ -39,9 +39,16 @@ def compare_time(answer: str, reference: str) -> Outcome:
         return Outcome(1, "same_time")
     if a[1] != r[1]:
         return Outcome(0, "other_time")
-    if a[0] % 12 == r[0] % 12 and (a[2] == "" or r[2] == ""):
+    if a[0] % 12 == r[0] % 12 and "" in (a[2], r[2]) and len({_half(a), _half(r)} - {""}) < 2:
         return Outcome(None, "half_of_day")
     return Outcome(0, "other_time")
+
+
+def _half(clock: tuple[int, int, str]) -> str:
+    """'a' or 'p' where it is said or the hour says it (0, 13 to 24), '' otherwise."""
+    if clock[2]:
+        return clock[2]
+    return "a" if clock[0] in (0, 24) else "p" if clock[0] > 12 else ""
 
 
 def parse_ratio(text: str) -> list[Fraction] | None:

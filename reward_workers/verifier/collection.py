@@ -15,6 +15,9 @@ from reward_workers.verifier.outcome import Outcome, all_of
 from reward_workers.verifier.split import outer_bracket, split_parts
 
 MAX_PARTS = 40
+HALF_OPEN = ("(]", "[)")
+_MAX_DOUBLED = 4
+"""Brackets that are taken off one by one: ``((1, 2))`` is ``(1, 2)``."""
 
 Compare = Callable[[str, str], Outcome]
 
@@ -29,7 +32,7 @@ _ELLIPSIS = re.compile(r"\\[ldc]?dots|\.\.\.|…")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    r"""Values of a collection; bracket is ``(``, ``[``, ``\{`` or '' for a bare list."""
+    r"""Values of a collection; bracket is ``(``, ``[``, ``\{``, ``(]`` or ``[)``, or '' for a bare list."""
 
     values: tuple[str, ...]
     bracket: str
@@ -39,13 +42,21 @@ def parts_of(text: str, grouped_numbers: bool = True) -> Parts | None:
     """Values of canonical text; one value when it is no collection; None when brackets do not balance."""
     text = _NAME_PREFIX.sub("", text)
     bracket = outer_bracket(text)
+    for _ in range(_MAX_DOUBLED):
+        inner = outer_bracket(bracket[1]) if bracket is not None and bracket[0] == "(" else None
+        if bracket is None or inner is None or inner[0] != "(":
+            break
+        text, bracket = bracket[1], inner
     inside = text if bracket is None else bracket[1]
     values = split_parts(inside, grouped_numbers and bracket is None)
     if values is None:
         return None
     if len(values) == 1 and bracket is not None and bracket[0] != "\\{":
         return Parts(_expanded([text]), "")
-    return Parts(_expanded(values), "" if bracket is None else bracket[0])
+    if bracket is None:
+        return Parts(_expanded(values), "")
+    pair = bracket[0] + bracket[2]
+    return Parts(_expanded(values), pair if pair in HALF_OPEN else bracket[0])
 
 
 def without_point_names(answer: str, reference: str) -> tuple[str, str]:
@@ -221,7 +232,7 @@ def compare_regions(answer: Region, reference: Region, compare: Compare) -> Outc
     if merged[0] is None or merged[1] is None:
         return Outcome(None, outcome.reason)
     if merged[0] == merged[1]:
-        return Outcome(1, "same_region")
+        return Outcome(None, "closed_infinity") if _closed_infinity(a + r) else Outcome(1, "same_region")
     return outcome if outcome.value is None and len(a) == len(r) else Outcome(0, "other_region")
 
 
@@ -245,6 +256,14 @@ def _same_infinite_end(same: bool, closed: bool) -> Outcome:
     if not same:
         return Outcome(0, "infinite_end")
     return Outcome(None, "closed_infinity") if closed else Outcome(1, "infinite_end")
+
+
+def _closed_infinity(pieces: tuple[Piece, ...]) -> bool:
+    return any(
+        closed and INFINITY in text
+        for piece in pieces
+        for text, closed in ((piece.low, piece.low_closed), (piece.high, piece.high_closed))
+    )
 
 
 _End = tuple[Fraction | float, bool]

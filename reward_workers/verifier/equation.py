@@ -12,7 +12,9 @@ _NAME = re.compile(
 )
 _CALL = re.compile(r"[a-zA-Z]'?\s*\(\s*([a-zA-Z])\s*\)")
 _SEQUENCE = re.compile(r"[a-zA-Z]_\{?[a-z]\}?")
-_WORD_NAME = re.compile(r"[A-Za-z][A-Za-z ]{0,30}")
+_WORD_NAME = re.compile(
+    r"(?!.*\b(?:not|no|never|if|unless|except|false|wrong)\b)[A-Za-z][A-Za-z ]{0,30}", re.IGNORECASE
+)
 
 
 def sides(text: str) -> tuple[str, str] | None:

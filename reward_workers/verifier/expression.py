@@ -171,6 +171,8 @@ class _Parser:
         node = self.atom()
         while True:
             if self.accept("!"):
+                if node[0] == "num" and node[1].denominator != 1:
+                    raise NotAnExpression("factorial of a fraction, or an exclamation mark")
                 node = ("fact", node)
             elif self.accept("°"):
                 node = ("deg", node)

@@ -16,6 +16,7 @@ MAX_VARIABLES = 8
 MAX_FUNCTIONS = 10
 MAX_ROOT_DEPTH = 6
 MAX_EXPONENT = 1000
+MAX_POWER_IN_EXPONENT = 4
 MAX_FACTORIAL = 200
 MAX_BINOMIAL = 500
 MAX_EXPANSION = 400
@@ -78,7 +79,7 @@ def _is_small(node: Node, limit: int) -> bool:
 
 def _blocked_power(base: Node, exponent: Node) -> str | None:
     value = rational_value(exponent)
-    if any(child[0] == "pow" for child in walk(exponent)) and value is None:
+    if value is None and any(child[0] == "pow" and not _is_small_power(child) for child in walk(exponent)):
         return "guard_tower"
     if value is None:
         return None if not any(child[0] in ("fact", "binom") for child in walk(exponent)) else "guard_tower"
@@ -88,6 +89,12 @@ def _blocked_power(base: Node, exponent: Node) -> str | None:
     if terms > 1 and abs(value) > 1 and variables(base) and Fraction(terms) ** int(abs(value)) > MAX_EXPANSION:
         return "guard_expansion"
     return None
+
+
+def _is_small_power(node: Node) -> bool:
+    """``x^2`` as in ``e^{-x^2}``: variables to a small constant power."""
+    exponent = rational_value(node[2])
+    return exponent is not None and abs(exponent) <= MAX_POWER_IN_EXPONENT and bool(variables(node[1]))
 
 
 def _terms(node: Node) -> int:

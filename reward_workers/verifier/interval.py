@@ -16,6 +16,7 @@ _SEPARATOR = re.compile(r"\\cup(?![a-zA-Z])|\bor\b|或")
 _BUILDER_LIKE = re.compile(r"\A\\\{.*[|:].*\\}\Z", re.DOTALL)
 
 INFINITY = r"\infty"
+_INFINITE = re.compile(r"([+-]?)(?:\\infty|inf(?:ty|inity)?|oo|正?无穷大?)", re.IGNORECASE)
 _REVERSED = re.compile(r"\A\][^\[\]()]*[\[\])]\Z|\A[(\[][^\[\]()]*\[\Z")
 
 
@@ -76,8 +77,8 @@ def parse_brackets(text: str) -> Region | None:
 
 def _end(text: str) -> str:
     text = text.strip()
-    compact = text.replace(" ", "").lstrip("+")
-    return compact if compact in (INFINITY, "-" + INFINITY) else text
+    infinite = _INFINITE.fullmatch(text.replace(" ", ""))
+    return text if infinite is None else infinite.group(1).rstrip("+") + INFINITY
 
 
 def parse_inequality(text: str) -> Region | None:

@@ -41,10 +41,12 @@ _ESCAPED_DOLLAR = "\ue000"
 _ROW_BREAK = "\ue001"
 _DOLLAR_PAIR = re.compile(r"\$([^$]*)\$(?!\d)")
 _AMOUNT_AND_SEPARATOR = re.compile(r"\d[\d.,]*\s*(?:[,;/-]|and|or|to)\s*")
-_TEXT_MACRO = re.compile(
+_FONT = (
     r"\\(?:text|textbf|textit|textrm|textsf|texttt|textnormal|mathrm|mathbf|mathit|mathsf|mathtt|mbox|hbox|operatorname"
-    r"|emph|bf|rm|boldsymbol|underline|ensuremath)\*?\s*\{([^{}]*)\}"
+    r"|emph|bf|rm|boldsymbol|underline|ensuremath)\*?\s*\{"
 )
+_TEXT_MACRO = re.compile(_FONT + r"([^{}]*)\}")
+_OUTER_MACRO = re.compile(_FONT)
 _REWRITES: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = tuple(
     (needle, re.compile(pattern), replacement)
     for needle, pattern, replacement in (
@@ -70,6 +72,7 @@ _REWRITES: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str
         ("\\gt", r"\\gt(?![a-zA-Z])", " > "),
         ("\\", r"\\(?:mid|vert|lvert|rvert)(?![a-zA-Z])", " | "),
         ("empty", r"\\empty(?![a-zA-Z])", r"\\emptyset"),
+        ("\\{", r"\\\{\s*\\\}", r"\\emptyset "),
         ("varnothing", r"\\varnothing(?![a-zA-Z])", r"\\emptyset"),
         ("\\colon", r"\\colon(?![a-zA-Z])", ":"),
         ("circ", r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))", "°"),
@@ -77,10 +80,11 @@ _REWRITES: tuple[tuple[str, re.Pattern[str], str | Callable[[re.Match[str]], str
         ("°", r"\^\s*°", "°"),
         ("^", r"(?<=\d)\s*\^\s*(?:\{\s*o\s*\}|o(?![a-zA-Z]))", "°"),
         ("infty", r"(?<![\w)}\]\s])\s*\+\s*\\infty|\A\+\s*\\infty", lambda match: match.group().replace("+", "")),
-        ("\\%", r"\\%", "%"),
     )
 )
-_SIMPLE_FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([0-9]+)\}\{([0-9]+)\}")
+_PERCENT_OR_DEGREES = re.compile(r"\\%|\^(?:\\circ|\{\\circ\})\Z")
+_LATEX_SIGN = re.compile(r"[\\^_~{\ue001]")
+_SIMPLE_FRACTION = re.compile(r"[+-]?\\[dt]?frac\{[0-9]+\}\{[0-9]+\}")
 _FRAC_SHORT = re.compile(r"\\frac(?!\{[^{}]*\}\{)\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))\s*(?:\{([^{}]*)\}|([0-9a-zA-Z]))")
 _SQRT_SHORT = re.compile(r"\\sqrt\s*([0-9a-zA-Z])")
 _SCRIPT_GROUP = re.compile(r"([\^_])\s*\{\s*([0-9a-zA-Z])\s*\}")
@@ -89,7 +93,7 @@ _ABOUT = re.compile(r"\A~\s*(?=[\d.+-])")
 _SPACES = re.compile(r"\s+")
 _TIGHT = re.compile(r"(?<![\w°])\s+|\s+(?!\w)")
 _COMMA_SPACE = re.compile(r"\d,\s+\d{3}(?!\d)")
-_PLAIN = re.compile(r"[0-9A-Za-z+-][0-9A-Za-z ,/+-]*(?:\.[0-9]+)?")
+_PLAIN = re.compile(r"[0-9A-Za-z+-](?:[0-9A-Za-z ,/+-]*[0-9A-Za-z/+-])?(?:\.[0-9]+)?")
 _EMPHASIS = re.compile(r"\A(\*\*|__|\*|`|\"|')(.+)\1\Z", re.DOTALL)
 _BOX = re.compile(r"\A\\(?:boxed|fbox)\s*\{(.*)\}\Z", re.DOTALL)
 
@@ -101,7 +105,8 @@ def unicode_form(text: str) -> str:
     text = re.sub("√\\s*([0-9]+)", r"\\sqrt{\1}", text)
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m.group().translate(_SUPERSCRIPT_DIGITS) + "}", text)
     text = _SUBSCRIPT.sub(lambda m: "_{" + m.group().translate(_SUBSCRIPT_DIGITS) + "}", text)
-    return unicodedata.normalize("NFKC", text.translate(_CHARACTERS)).translate(_CHARACTERS)
+    text = text.translate(_CHARACTERS)
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(_CHARACTERS)
 
 
 def canonical(text: str) -> str:
@@ -113,7 +118,9 @@ def canonical(text: str) -> str:
     text = text.strip()
     if _PLAIN.fullmatch(text) and not ("+-" in text or "+/" in text):
         return _SPACES.sub(" ", text)
-    text = _PLUS_MINUS.sub(r"\\pm ", unicode_form(text).strip())
+    if _SIMPLE_FRACTION.fullmatch(text):
+        return _one_fraction(text)
+    text = unicode_form(text).strip()
     if text.startswith("~"):
         text = _ABOUT.sub(r"\\approx ", text)
     box = _BOX.match(text)
@@ -121,6 +128,8 @@ def canonical(text: str) -> str:
         text = box.group(1)
     if "$" in text:
         text = _without_math_dollars(text)
+    if "\\" in text:
+        text = _PERCENT_OR_DEGREES.sub(lambda match: "%" if match.group() == "\\%" else "°", text)
     if "\\" in text or "~" in text or "^" in text or "_" in text or "{,}" in text:
         text = _latex_form(text)
     text = _SPACES.sub(" ", text).strip()
@@ -131,7 +140,7 @@ def canonical(text: str) -> str:
         if text[:1] != "{" or text[-1:] != "}" or closing_brace(text, 1) != len(text) - 1:
             break
         text = _without_trailing_stop(text[1:-1].strip())
-    return text
+    return _PLUS_MINUS.sub(r"\\pm ", text)
 
 
 def _without_math_dollars(text: str) -> str:
@@ -145,18 +154,27 @@ def _without_math_dollars(text: str) -> str:
     return text.replace(_ESCAPED_DOLLAR, "$")
 
 
+def _one_fraction(text: str) -> str:
+    """``\\dfrac{3}{4}`` and ``\\tfrac{3}{4}`` are ``\\frac{3}{4}``."""
+    return text.replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+
+
 def _latex_form(text: str) -> str:
-    fraction = _SIMPLE_FRACTION.fullmatch(text)
-    if fraction is not None:
-        return rf"{fraction[1]}\frac{{{fraction[2]}}}{{{fraction[3]}}}"
+    if _SIMPLE_FRACTION.fullmatch(bare := text.strip()):
+        return _one_fraction(bare)
     has_rows = "\\begin" in text
     if has_rows:  # the second backslash of a row break and the space behind it are no thin space
         text = text.replace("\\\\", _ROW_BREAK)
     for _ in range(4):
-        unwrapped = _TEXT_MACRO.sub(r" \1 ", text)
-        if unwrapped == text:
+        before = text
+        outer = _OUTER_MACRO.match(text)
+        if outer is not None and closing_brace(text, outer.end()) == len(text) - 1:
+            text = text[outer.end() : -1].strip()
+        text = _TEXT_MACRO.sub(r" \1 ", text)
+        if text == before:
             break
-        text = unwrapped
+    if not _LATEX_SIGN.search(text):
+        return text
     for needle, pattern, replacement in _REWRITES:
         if needle in text:
             text = pattern.sub(replacement, text)
@@ -176,16 +194,16 @@ def _braced_fraction(match: re.Match[str]) -> str:
 
 def _without_trailing_stop(text: str) -> str:
     end = len(text.rstrip())
-    if text.endswith("..", 0, end):
-        return text[:end]
     while end and (text[end - 1] in ".,;:" or text[end - 1].isspace()) and text[end - 2 : end - 1] != "\\":
+        if text.endswith("..", 0, end):
+            break
         end -= 1
     return text[:end]
 
 
 def tight(text: str) -> str:
     """Canonical text without the spaces that mean nothing: those not between two word characters."""
-    return text if _COMMA_SPACE.search(text) else _TIGHT.sub("", text)
+    return text if " " not in text or _COMMA_SPACE.search(text) else _TIGHT.sub("", text)
 
 
 _BARE_SIGNS = set(".,:;!?'\"()[]{}-_…`*#|~@&^$\\ \t\n")

@@ -16,6 +16,8 @@ from reward_workers.verifier.expression import Node
 DIGITS = 50
 AGREE = mpmath.mpf(10) ** -35
 """Relative difference below which two values agree."""
+ZERO = mpmath.mpf(10) ** -45
+"""What a value that is 0 may come out as; alone it proves nothing, see `equivalence`."""
 
 _POSITIVE_POINTS = 4
 _SIGNED_POINTS = 3
@@ -113,9 +115,9 @@ def _function(name: str, argument: Any) -> Any:
 
 
 def relative_difference(a: Any, r: Any) -> Any:
-    """|a - r| over the larger magnitude; 0 when both are 0."""
+    """|a - r| over the larger magnitude; 0 when both are 0 but for rounding errors, as sin(pi) is."""
     scale = max(abs(a), abs(r))
-    return abs(a - r) / scale if scale else mpmath.mpf(0)
+    return abs(a - r) / scale if scale > ZERO else mpmath.mpf(0)
 
 
 def is_real(value: Any) -> bool:

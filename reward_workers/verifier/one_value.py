@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 from reward_workers.verifier import guard
 from reward_workers.verifier.equation import named_value
-from reward_workers.verifier.number import parse_number
+from reward_workers.verifier.number import parse_number, same_number
 from reward_workers.verifier.outcome import Outcome
 from reward_workers.verifier.split import outer_bracket
 from reward_workers.verifier.units import Quantity, dimension, split_quantity
@@ -34,12 +35,16 @@ def is_range(text: str) -> bool:
 def repeated_value(values: Sequence[str], outcomes: Sequence[Outcome], kind: str) -> Outcome | None:
     """Unresolved when no value is proven to be another one than what it was compared with; None when one is.
 
-    Within a tolerance the values also have to agree with each other.
+    Numbers also have to be roundings of each other, and equal within a tolerance: 42 and 43 are both near 42.5.
     """
     if any(outcome.value == 0 for outcome in outcomes):
         return None
-    numbers = {None if number is None else number.value for number in map(parse_number, values)}
-    if kind == "chart_numeric" and len(numbers) > 1:
+    numbers = list(map(parse_number, values))
+    if kind == "chart_numeric" and len({None if number is None else number.value for number in numbers}) > 1:
+        return None
+    different = {number.value: number for number in numbers if number is not None}.values()
+    pairs = combinations(different, 2)
+    if any(same_number(one, other).value == same_number(other, one).value == 0 for one, other in pairs):
         return None
     return next((outcome for outcome in outcomes if outcome.value is None), Outcome(None, "repeated_value"))
 
@@ -49,7 +54,7 @@ def parts_of_one_value(answer: str, reference: str, values: Sequence[str]) -> st
     names = [pair[0] for pair in map(named_value, values) if pair is not None]
     if len(set(names)) > 1:
         return "several_names"
-    if any(_CONDITION.search(value) for value in values):
+    if any(_CONDITION.search(value) or value == "so" for value in values):  # '5 or so'
         return "hedge_or_condition"
     centre = _PLUS_MINUS.split(answer)
     if len(centre) == 2 and centre[0].strip() and centre[0].strip() == reference:

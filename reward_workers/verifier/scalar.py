@@ -13,7 +13,7 @@ from reward_workers.verifier.number import other_readings, within_tolerance
 from reward_workers.verifier.outcome import Leaf, Outcome, Question
 from reward_workers.verifier.rational import rational_value
 from reward_workers.verifier.split import split_top
-from reward_workers.verifier.text import compare_text, has_number_word, is_prose
+from reward_workers.verifier.text import compare_text, has_number_word, is_prose, says_zero
 from reward_workers.verifier.units import (
     DEGREE,
     PERCENT,
@@ -27,6 +27,7 @@ from reward_workers.verifier.units import (
 CHART_TOLERANCE = Fraction(5, 100)
 """Relaxed accuracy of chart questions (policy 11)."""
 
+_ROUNDED = ("different_number", "coarser_rounding", "rounding_convention", "rounds_to_reference", "rounded_percent")
 _EXACT_KINDS = ("year", "currency")
 _NUMERIC_KINDS = ("integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "chart_numeric", "")
 _UNKNOWNS = {"x", "y", "z"}
@@ -41,6 +42,7 @@ _OTHER_COEFFICIENT = re.compile(r"(?<![A-Za-z\\])[ab](?![A-Za-z])")
 _YEAR = re.compile(r"[+-]?[0-9]{1,6}(?:\.[0-9]*)?|[0-9],[0-9]{3}")
 _DIGIT = re.compile(r"[0-9]")
 _CAPITALS = re.compile(r"[A-Z]{2,}")
+_CALL = re.compile(r"(?<![A-Za-z\\])(?:[fgFG]\([^()]*\)|h\(\w\))")
 _LEADING_NUMBER = re.compile(r"([+-]?\s?[0-9][0-9,]*(?:\.[0-9]+)?)\s*([^\W\d_]+)\Z")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BARE_LOG = re.compile(r"(?:\\|\b)log(?![a-zA-Z_]|\s*_)")
@@ -78,7 +80,7 @@ def compare_scalar(answer: str, reference: str, kind: str, leaf: Leaf, in_list: 
             return Outcome(None, "not_a_year")
     left, right = _quantity(answer, kind), _quantity(reference, kind)
     if right.number is not None and left.number is not None:
-        return _compare_numbers(left, right, kind, in_list)
+        return compare_numbers(left, right, kind, in_list)
     if right.number is not None:
         return _against_number(answer, left, right, kind, leaf)
     return _compare_expressions(answer, reference, left, right, kind, leaf)
@@ -96,7 +98,8 @@ def _quantity(text: str, kind: str) -> Quantity:
     return replace(quantity, glued=False) if quantity.glued and kind == "unit" else quantity
 
 
-def _compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: bool) -> Outcome:
+def compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: bool = False) -> Outcome:
+    """Compare two quantities that have numbers; arguments as those of `compare_scalar`."""
     if in_list and is_count(answer.unit) != is_count(reference.unit):
         return Outcome(None, "counted_thing")
     outcome = compare_quantities(answer, reference, exact=kind in _EXACT_KINDS)
@@ -120,7 +123,7 @@ def _chart_tolerance(answer: Quantity, reference: Quantity, outcome: Outcome) ->
     """Policy 11 in the place of rounding, once both sides are numbers with units that can be compared."""
     if answer.number is None or reference.number is None:
         raise AssertionError("two numbers are compared")
-    if outcome.reason not in ("different_number", "coarser_rounding", "rounding_convention", "rounds_to_reference"):
+    if outcome.reason not in _ROUNDED:
         return outcome
     near = within_tolerance(answer.number, reference.number, CHART_TOLERANCE)
     if near.value == 1 or (answer.unit == PERCENT) == (reference.unit == PERCENT):
@@ -135,7 +138,7 @@ def _against_number(answer: str, left: Quantity, right: Quantity, kind: str, lea
         return Outcome(None, "angle_unit")
     if kind == "angle" and left.unit != DEGREE and "\\pi" in answer:
         return Outcome(None, "angle_unit")
-    if has_number_word(answer):
+    if has_number_word(answer) or (right.number is not None and right.number.value == 0 and says_zero(answer)):
         return Outcome(None, "number_word")
     if _BASED.search(answer) or _BASED.search(right.text):
         return Outcome(None, "number_base")
@@ -144,6 +147,8 @@ def _against_number(answer: str, left: Quantity, right: Quantity, kind: str, lea
     if _RELATION.search(answer):
         return Outcome(None, "relation_for_number")
     stopped = guard.blocked(left.text)
+    if stopped is None and _has_word(answer) and not _DIGIT.search(answer):
+        return Outcome(0, "prose_for_number")
     if stopped is None:
         if _one_log_convention(left.text, right.text):
             return Outcome(None, "log_convention")
@@ -217,10 +222,17 @@ def _compare_expressions(
             return Outcome(None, "integration_constant")
         if outcome.value == 1 and sorted(_CAPITALS.findall(answer)) != sorted(_CAPITALS.findall(reference)):
             return Outcome(None, "letter_order")
+        if outcome.value == 1 and _calls(answer) != _calls(reference):
+            return Outcome(None, "function_or_product")
         return _zero_that_stands(outcome, left.text, right.text, kind)
     if is_prose(reference) or is_prose(answer):
         return compare_text(answer, reference)
     return Outcome(None, stopped)
+
+
+def _calls(text: str) -> set[str]:
+    """``f(2x)`` and the like, which are no products that may be written in another way."""
+    return set(_CALL.findall(text.replace(" ", "")))
 
 
 def _has_word(text: str) -> bool:

@@ -23,8 +23,19 @@ _FOREIGN_NUMBERS = (
     " null eins ein eine zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn"
     " siebzehn achtzehn neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend halb"
     " hälfte drittel viertel due tre quattro cinque sei sette otto nove dieci undici dodici venti mezzo dois três"
-    " quatro sete oito nove dez vinte metade ноль один два три четыре пять шесть семь восемь девять десять"
+    " quatro sete oito nove dez vinte metade"
+    " nul twee vijf zes zeven negen tien twaalf noll två fyra sju åtta nio tio syv otte"
+    " jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć"
+    " sıfır bir iki üç dört beş altı yedi sekiz dokuz yirmi yüz"
+    " nol satu dua tiga empat lima enam tujuh delapan sembilan sepuluh"
+    " không một hai bốn năm sáu bảy tám chín mười"
+    " ноль один два три четыре пять шесть семь восемь девять десять"
 )
+_SAYS_ZERO = re.compile(
+    r"\b(?:neither|nowhere|impossible|not possible|does not exist|empty|free|absent|missing|unchanged|constant)\b",
+    re.IGNORECASE,
+)
+"""Words that say zero of something, which no other number does."""
 _FOREIGN_COMPOUND = re.compile(
     r"(?:dieci|veinti|trenta|venti|quaranta|cinquanta)\w+|\w+(?:zehn|zig|ßig|hundert|cientos)|quatre.vingt\w*"
 )
@@ -51,10 +62,18 @@ _YES_NO = {
     "yes": ("english", 1), "no": ("english", 0), "true": ("truth", 1), "false": ("truth", 0),
     "是": ("chinese", 1), "否": ("chinese", 0), "对": ("chinese_right", 1), "错": ("chinese_right", 0),
 }  # fmt: skip
-_LEADING = re.compile(r"\W*(yes|no|true|false|是|否|对|错)(?![A-Za-z])", re.IGNORECASE)
+_LEADING = re.compile(r"[\s\"'(\[{*_.,:;-]*(yes|no|true|false|是|否|对|错)(?![A-Za-z])", re.IGNORECASE)
 _YES_OR_NO = "不是|不对|yes|no|true|false|是|否|对|错"
-_HEDGE = re.compile(rf"\W*(?:{_YES_OR_NO})\W*(?:and|or|but|also|和|或|又|也)?\W*(?:{_YES_OR_NO})\W*", re.IGNORECASE)
-_CLAUSE = re.compile(r"的?\**\s*(?:[,.;:!?(\-]|(?:because|since|as|it|they|he|she|there|the|this)\b|\Z)", re.IGNORECASE)
+_HEDGE = re.compile(rf"\W*+(?:{_YES_OR_NO})\W*+(?:and|or|but|also|和|或|又|也)?\W*+(?:{_YES_OR_NO})\W*+", re.IGNORECASE)
+_TAKEN_BACK = re.compile(
+    r"(?:(?:wait|actually|i mean|sorry|rather|correction|其实).*?|[,.;:!?-]\s*)"
+    rf"(?<![A-Za-z])({_YES_OR_NO})\s*(?=[,.;:!?-]|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A yes or no after the leading one, as a correction or as a clause of its own."""
+_CLAUSE = re.compile(
+    r"的?\**\s*(?:[,.;:!?()\-]|(?:because|since|as|it|they|he|she|there|the|this)\b|\Z)", re.IGNORECASE
+)
 
 
 def text_key(text: str) -> str:
@@ -62,7 +81,9 @@ def text_key(text: str) -> str:
     key = " ".join(text.split()).casefold()
     if key[-1:] in ("!", "?") and _WORD_END.search(key[-60:]):
         key = key.rstrip("!?")
-    return key.rstrip(".,;:").strip("\"'").strip()
+    key = key.rstrip(".,;:")
+    quoted = len(key) > 1 and key[0] == key[-1] and key[0] in "\"'"  # one alone may be a prime
+    return key[1:-1].strip() if quoted else key.strip()
 
 
 def compare_text(answer: str, reference: str) -> Outcome:
@@ -86,6 +107,8 @@ def compare_yes_no(answer: str, reference: str) -> Outcome:
     expected_kind, expected_value = _YES_NO[expected.group(1).lower()]
     if kind != expected_kind:
         return Outcome(None, "other_yes_no_words")
+    if any(_YES_NO.get(word.lower(), ("", 1 - value))[1] != value for word in _TAKEN_BACK.findall(answer, found.end())):
+        return Outcome(None, "no_yes_no_token")
     return Outcome(1, "same_yes_no") if value == expected_value else Outcome(0, "other_yes_no")
 
 
@@ -140,6 +163,11 @@ def has_number_word(text: str) -> bool:
     if not text.isascii() and _UNREAD_SCRIPT.search(text) and not _DIGIT.search(text):
         return True
     return any(_is_number_word(word, text) for word in _WORD.findall(text))
+
+
+def says_zero(text: str) -> bool:
+    """Whether the text may say zero without a number word: 'impossible' as a probability, 'neither' as a count."""
+    return _SAYS_ZERO.search(text) is not None
 
 
 def _is_number_word(word: str, text: str) -> bool:

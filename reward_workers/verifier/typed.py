@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 from reward_workers.verifier import answer_types, clock, collection, interval, matrix
 from reward_workers.verifier.choice import compare_choice, compare_multi_choice, letter_of, letters_of
+from reward_workers.verifier.equation import named_value
 from reward_workers.verifier.number import MAX_DIGITS, other_readings, parse_number
 from reward_workers.verifier.one_value import is_range, is_value, parts_of_one_value, repeated_value
 from reward_workers.verifier.outcome import Leaf, Outcome
-from reward_workers.verifier.scalar import compare_scalar
+from reward_workers.verifier.scalar import compare_numbers, compare_scalar
 from reward_workers.verifier.split import outer_bracket
 from reward_workers.verifier.text import compare_document_text, compare_text, compare_yes_no, is_prose
-from reward_workers.verifier.units import split_quantity
+from reward_workers.verifier.units import Quantity, split_quantity
 
 _MAX_NESTING = 3
 _COLLECTIONS = ("list", "set", "ordered_list", "tuple")
@@ -21,9 +22,9 @@ _ORDERED = ("ordered_list", "tuple")
 _SETS = ("\\emptyset", "")
 _SINGLE = ("integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "year", "chart_numeric")
 
-_PLAIN_NUMBER = re.compile(
-    r"[+-]*(?:[0-9]+\.?[0-9]*|\.[0-9]+|[+-]?\\frac\{[0-9]+\}\{[0-9]+\}|[0-9]+/[0-9]+)\s?%?", re.ASCII
-)
+_PLAIN_NUMBER = re.compile(r"[+-]*(?:[0-9]+\.?[0-9]*|\.[0-9]+|[+-]?\\frac\{[0-9]+\}\{[0-9]+\}|[0-9]+/[0-9]+)")
+_PLAIN_QUANTITY = re.compile(rf"[$€£¥]?{_PLAIN_NUMBER.pattern}\s?(?:%|°|[A-Za-z]+)?", re.ASCII)
+"""One number with one sign or word at most, which therefore is neither a list nor an interval nor a matrix."""
 
 _BY_TYPE: dict[str, Callable[[str, str], Outcome]] = {
     "multi_choice": compare_multi_choice,
@@ -57,9 +58,14 @@ def compare_typed(
         outcome = clock.compare_time(answer, reference)
         if answer_type or outcome.value != 0 or clock.compare_ratio(answer, reference).value != 1:
             return outcome
-    if kind == "text" and split_quantity(reference).number is None:
+    if kind == "text" and (split_quantity(reference).number is None or _code(answer) or _code(reference)):
         return compare_text(answer, reference)
     return _Comparison(kind, leaf, n_boxes).compare(answer, reference)
+
+
+def _code(text: str) -> bool:
+    """``007``: digits to read out and no number."""
+    return text[:1] == "0" and text[1:2].isdigit()
 
 
 class _Comparison:
@@ -71,16 +77,20 @@ class _Comparison:
         self.n_boxes = n_boxes
 
     def compare(self, answer: str, reference: str) -> Outcome:
-        simple = self._two_plain_numbers(answer, reference)
+        simple = self._two_plain_values(answer, reference)
         if simple is not None:
             return simple
         return self._structured(answer, reference, 0)
 
-    def _two_plain_numbers(self, answer: str, reference: str) -> Outcome | None:
+    def _two_plain_values(self, answer: str, reference: str) -> Outcome | None:
         """The common case, before any splitting."""
-        if len(answer) <= MAX_DIGITS and _PLAIN_NUMBER.fullmatch(answer) and _PLAIN_NUMBER.fullmatch(reference):
-            return compare_scalar(answer, reference, self.kind, self.leaf)
-        return None
+        if len(answer) > MAX_DIGITS or not (_PLAIN_QUANTITY.fullmatch(answer) and _PLAIN_QUANTITY.fullmatch(reference)):
+            return None
+        if self.kind != "year" and _PLAIN_NUMBER.fullmatch(answer) and _PLAIN_NUMBER.fullmatch(reference):
+            numbers = parse_number(answer), parse_number(reference)
+            if numbers[0] is not None and numbers[1] is not None:
+                return compare_numbers(Quantity(numbers[0], answer), Quantity(numbers[1], reference), self.kind)
+        return compare_scalar(answer, reference, self.kind, self.leaf)
 
     def _structured(self, answer: str, reference: str, depth: int) -> Outcome:
         if depth > _MAX_NESTING:
@@ -99,7 +109,7 @@ class _Comparison:
         regions = self._regions(answer, reference)
         if regions is not None:
             return collection.compare_regions(regions[0], regions[1], element)
-        if self.kind == "interval" and interval.parse_region(reference) is not None:
+        if self.kind == "interval" and (interval.parse_region(reference) or interval.parse_region(answer)):
             return Outcome(None, "not_an_interval")
         return self._values(answer, reference, element)
 
@@ -135,7 +145,7 @@ class _Comparison:
         if is_prose(reference) and self.kind not in _COLLECTIONS:
             return compare_text(answer, reference)
         if len(found.values) == 1:
-            return self._one_for_several(answer, expected, element)
+            return self._one_for_several(answer, reference, expected, element)
         return self._two_collections(found, expected, element)
 
     def _single_values(
@@ -160,9 +170,11 @@ class _Comparison:
         """Several values where one is asked for: a hedge, unless they may be one value in another notation."""
         if is_prose(reference):
             return compare_text(answer, reference)
-        expected = parse_number(_without_braces(reference))
+        if "=" in reference and named_value(reference) is None:
+            return Outcome(None, "relation")  # the values may be the solutions of the equation
+        expected = split_quantity(_without_braces(reference)).number
         if expected is not None:
-            bare = _without_braces(answer)
+            bare = split_quantity(_without_braces(answer)).text
             spaceless = parse_number(bare.replace(" ", ""))
             if expected.value in other_readings(bare) or (spaceless is not None and spaceless.value == expected.value):
                 return Outcome(None, "number_notation")
@@ -180,13 +192,18 @@ class _Comparison:
             return Outcome(None, "hedge_or_condition")
         return Outcome(0, "hedge")
 
-    def _one_for_several(self, answer: str, expected: collection.Parts, element: collection.Compare) -> Outcome:
+    def _one_for_several(
+        self, answer: str, reference: str, expected: collection.Parts, element: collection.Compare
+    ) -> Outcome:
         """One value where several are asked for: the others may be in other boxes, or the comma in a number."""
         if self.n_boxes > 1:
             return Outcome(None, "parts_in_several_boxes")
         regrouped = collection.parts_of(answer, grouped_numbers=False)
         if regrouped is not None and len(regrouped.values) == len(expected.values):
             return self._two_collections(regrouped, expected, element)
+        number = None if self.kind in _COLLECTIONS else parse_number(answer)
+        if number is not None and number.value in other_readings(reference):
+            return Outcome(None, "number_notation")
         if is_prose(answer):
             return Outcome(None, "prose_for_list")
         if letters_of(answer) is not None and all(letter_of(value) is not None for value in expected.values):
@@ -202,7 +219,7 @@ class _Comparison:
         self, found: collection.Parts, expected: collection.Parts, element: collection.Compare
     ) -> Outcome:
         brackets = {found.bracket, expected.bracket}
-        ordered = self.kind in _ORDERED or (self.kind not in ("list", "set") and expected.bracket in ("(", "["))
+        ordered = self.kind in _ORDERED or (self.kind not in ("list", "set") and expected.bracket[:1] in ("(", "["))
         if self.kind in ("list", "set") and expected.bracket == "(" and found.bracket != "\\{":
             ordered = True
         if len(found.values) < len(expected.values) and self.n_boxes > 1:
@@ -213,7 +230,7 @@ class _Comparison:
         outcome = collection.compare_parts(found, expected, ordered, element)
         if outcome.reason == "other_count" and collection.same_if_grouped(found, expected):
             return Outcome(None, "number_notation")
-        mixed = brackets == {"(", "["} or ("\\{" in brackets and len(brackets) == 2 and "" not in brackets)
+        mixed = len(brackets) == 2 and ("" not in brackets or not brackets.isdisjoint(collection.HALF_OPEN))
         if outcome.value == 1 and mixed:
             return Outcome(None, "other_brackets")
         if outcome.value == 1 and not ordered and found.bracket == "(" and expected.bracket == "":

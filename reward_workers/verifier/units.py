@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -87,6 +88,8 @@ def split_quantity(text: str) -> Quantity:
 
 def _leading_currency(text: str) -> tuple[str, Unit | None]:
     """('-5', usd) of '-$5', '$-5' and 'USD -5'."""
+    if text[:1].isdigit():
+        return text, None
     match = _SIGN_AND_REST.fullmatch(text)
     sign, rest = match.groups() if match is not None else ("", text)
     code = _CODE.match(rest)
@@ -123,6 +126,7 @@ def _scale_word(tail: str) -> tuple[str, str]:
     return "", tail
 
 
+@lru_cache(maxsize=1024)
 def parse_unit(text: str) -> Unit | None:
     """Canonical unit of a tail such as 'km/h', 'kilometers per hour', 'cm^2', 'square meters', '平方厘米'."""
     powers: dict[str, int] = {}
@@ -174,7 +178,8 @@ def _collect(side: str, direction: int, powers: dict[str, int]) -> bool:
 _KINDS = {symbol: (dimension, scale) for symbol, dimension, scale in UNITS.values()}
 
 
-def dimension(unit: Unit) -> dict[str, int]:
+@lru_cache(maxsize=1024)
+def dimension(unit: Unit) -> Mapping[str, int]:
     """Powers of the base dimensions: {'length': 1, 'time': -1} for a speed."""
     total: dict[str, int] = {}
     for symbol, power in unit:
@@ -241,8 +246,12 @@ def _whole_percent(answer: Quantity, reference: Quantity) -> bool:
     pairs = [(a, r) for a in found for r in expected]
     to_reference = reference.unit == PERCENT and any(r and rounds_to(a, r, Fraction(1)) is not False for a, r in pairs)
     to_answer = answer.unit == PERCENT and any(a and rounds_to(r, a, Fraction(1)) is not False for a, r in pairs)
-    whole = reference.number.value.denominator == 1, answer.number.value.denominator == 1
-    return (to_reference and whole[0]) or (to_answer and whole[1])
+    return (to_reference and _is_whole(reference.number)) or (to_answer and _is_whole(answer.number))
+
+
+def _is_whole(number: Number) -> bool:
+    """Written without decimals."""
+    return number.ulp is None and number.value.denominator == 1
 
 
 def _hundredth(number: Number) -> Number:

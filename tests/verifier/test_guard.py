@@ -10,6 +10,10 @@ from reward_workers.verifier.guard import blocked
     [
         ("9^{9^{9}}", "guard_exponent"),
         ("9^{9^{9^{9}}}", "guard_tower"),
+        ("9^{9^{x}}", "guard_tower"),
+        ("e^{x^{20}}", "guard_tower"),
+        ("e^{x^{y}}", "guard_tower"),
+        ("e^{\\pi^{2}}", "guard_tower"),
         ("99999999!", "guard_factorial"),
         ("((9!)!)!", "guard_factorial"),
         (r"\binom{10^9}{5 * 10^8}", "guard_binomial"),
@@ -28,7 +32,18 @@ def test_stopped(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x^2+3x-4", r"\frac{\sqrt{3}}{2}", "7*sin(pi*x/5)+1", "2^{n+1}", r"\binom{9}{3}", "n!", "5!"]
+    "text",
+    [
+        "x^2+3x-4",
+        r"\frac{\sqrt{3}}{2}",
+        "7*sin(pi*x/5)+1",
+        "2^{n+1}",
+        r"\binom{9}{3}",
+        "n!",
+        "5!",
+        "e^{-x^{2}/2}",
+        "2^{n^2}",
+    ],
 )
 def test_let_through(text: str) -> None:
     assert blocked(text) is None

@@ -67,7 +67,8 @@ def test_policy_cases(verifier: Verifier) -> None:
     async def run() -> list[tuple[str, object]]:
         wrong = []
         for case in rows("policy_cases.jsonl"):
-            verdict = await verifier.verify(rf"\boxed{{{case['answer']}}}", case["reference"], case["answer_type"])
+            response = case["response"] if "response" in case else rf"\boxed{{{case['answer']}}}"
+            verdict = await verifier.verify(response, case["reference"], case["answer_type"])
             if ("unresolved" if verdict.value is None else verdict.value) not in case["allowed"]:
                 wrong.append((case["id"], verdict))
         return wrong
