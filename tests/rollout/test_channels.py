@@ -282,7 +282,7 @@ def test_field_that_is_no_text_is_named() -> None:
 )
 @pytest.mark.parametrize("family", ["qwen3_vl", "gpt_oss"])
 def test_time_is_linear(piece: str, family: str) -> None:
-    """Ten times the text takes about ten times as long: a quadratic pass would take a hundred times."""
+    """Ten times the text takes about ten times as long; a quadratic pass over 200,000 characters takes minutes."""
 
     def seconds(n: int) -> float:
         text = piece * (n // len(piece)) + "</think>4"
@@ -292,4 +292,4 @@ def test_time_is_linear(piece: str, family: str) -> None:
         return time.process_time() - start
 
     short = min(seconds(20_000) for _ in range(3))
-    assert min(seconds(200_000) for _ in range(3)) < 40 * short + 0.05
+    assert min(seconds(200_000) for _ in range(3)) < 40 * short + 1.0
