@@ -155,10 +155,9 @@ def test_all_servers_die_and_come_back(fake_server: Any, settings: MakeSettings)
             assert reasons == {"http_503", "breaker_open"} and not any(isinstance(o, JudgeReply) for o in first)
             requests = len(one.requests) + len(two.requests)
             assert requests <= 2 * 3 + 8  # those already in flight when the breakers opened
-            start = time.monotonic()
             outcome = await client.complete(MESSAGES)
             assert isinstance(outcome, JudgeFailure) and (outcome.reason, outcome.attempts) == ("breaker_open", 0)
-            assert "503" in outcome.detail and time.monotonic() - start < 0.1
+            assert "503" in outcome.detail
             assert len(one.requests) + len(two.requests) == requests
 
             one.script = two.script = ["ok"]
