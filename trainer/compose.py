@@ -76,11 +76,12 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("patternrl.product", lambda *factors: math.prod(factors), replace=True)
 
 
-def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
+def compose_config(overrides: Sequence[str] = (), folder: Path = CONFIG_DIR, name: str = CONFIG_NAME) -> DictConfig:
     """Compose the tree as `python -m trainer.main <overrides>` does.
 
     Args:
         overrides: Hydra overrides, `group=option` and `key=value`.
+        folder, name: the primary configuration of another command.
 
     Returns:
         The composed tree: struct mode, interpolations unresolved.
@@ -92,8 +93,8 @@ def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
     if GlobalHydra.instance().is_initialized():
         raise RuntimeError("compose_config cannot run inside another Hydra application")
     try:
-        with initialize_config_dir(config_dir=str(CONFIG_DIR), version_base="1.3", job_name="trainer.main"):
-            return compose(config_name=CONFIG_NAME, overrides=list(overrides))
+        with initialize_config_dir(config_dir=str(folder), version_base="1.3", job_name="trainer.main"):
+            return compose(config_name=name, overrides=list(overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError([explain(error)]) from error
 
@@ -165,7 +166,9 @@ def explain(error: Exception) -> str:
         return f"{group[1]}: no such key or group{nearest(group[1].split('.')[0], config_groups())}"
     option = re.search(r"Could not find '([^']+)/([^'/]+)'", text)
     if option:
-        options = [path.stem for path in (CONFIG_DIR / option[1]).glob("*.yaml")]
+        options = [
+            path.stem for root in (CONFIG_DIR, CONFIG_DIR / "evaluation") for path in (root / option[1]).glob("*.yaml")
+        ]
         return f"{option[1]}={option[2]}: no such option{nearest(option[2], options)}"
     if isinstance(cause, ConfigError):
         return str(cause)

@@ -69,7 +69,7 @@ def main() -> int:
             ["--multirun: one process trains one run; submit one job for each point, with a run.name of its own"]
         )
     try:
-        with _hydra_raises():
+        with hydra_raises():
             app()
         if not composed:  # --cfg, --info and the like have printed what they had to
             return 0
@@ -89,7 +89,7 @@ def main() -> int:
 
 
 @contextmanager
-def _hydra_raises() -> Iterator[None]:
+def hydra_raises() -> Iterator[None]:
     """Let Hydra raise its errors instead of printing them and exiting with 1 (hydra/_internal/utils.py:222)."""
     before = os.environ.get("HYDRA_FULL_ERROR")
     os.environ["HYDRA_FULL_ERROR"] = "1"

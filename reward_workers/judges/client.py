@@ -41,7 +41,8 @@ class JudgeReply:
     """What a judge answered.
 
     Attributes:
-        text, finish_reason, logprobs: as in :class:`reward_workers.judges.completion.Completion`.
+        text, finish_reason, logprobs, reasoning, n_prompt_tokens, n_tokens: as in
+            :class:`reward_workers.judges.completion.Completion`.
         latency_s: wall time of the call with all its attempts, without waiting for a free slot.
         attempts: requests sent, 1 = no retry.
         openings: circuit breakers that opened because of its attempts.
@@ -55,6 +56,9 @@ class JudgeReply:
     attempts: int
     openings: int
     base_url: str
+    reasoning: str = ""
+    n_prompt_tokens: int | None = None
+    n_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,7 @@ class _Call:
     """One call while it lasts: what was sent, what became of it."""
 
     request: dict[str, Any]
+    needs_text: bool = True
     start: float = field(default_factory=time.monotonic)
     attempts: int = 0
     openings: int = 0
@@ -153,6 +158,8 @@ class JudgeClient:
         *,
         logprobs: bool = False,
         extra_body: Mapping[str, Any] | None = None,
+        decoding: Mapping[str, Any] | None = None,
+        needs_text: bool = True,
     ) -> JudgeReply | JudgeFailure:
         """One chat completion.
 
@@ -160,25 +167,23 @@ class JudgeClient:
             messages: chat messages in the OpenAI form.
             logprobs: ask for the log-probabilities of the generated tokens and their likeliest rivals.
             extra_body: further fields of the request, such as vLLM's ``structured_outputs``.
+            decoding: fields of the request in the place of the settings' temperature and max_tokens.
+            needs_text: a message without content is a failure; False for a model under evaluation.
 
         Returns:
             The reply, or the failure that remained after all attempts. Cancellation propagates and closes the
             request, which makes vLLM abort it.
         """
-        request: dict[str, Any] = {
-            "model": self.settings.model,
-            "messages": list(messages),
-            "temperature": self.settings.temperature,
-            "max_tokens": self.settings.max_tokens,
-        }
+        request: dict[str, Any] = {"model": self.settings.model, "messages": list(messages)}
+        if decoding is None:
+            request |= {"temperature": self.settings.temperature, "max_tokens": self.settings.max_tokens}
         if logprobs:
             request |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
-        if extra_body:
-            request |= extra_body
+        request |= {**(extra_body or {}), **(decoding or {})}
         if self._endpoints.is_open:  # also for those who would wait behind calls to a server that hangs
-            return _Call(request).failure(self._nobody_to_ask())
+            return _Call(request, needs_text).failure(self._nobody_to_ask())
         async with self._slots:
-            return await self._with_retries(_Call(request))
+            return await self._with_retries(_Call(request, needs_text))
 
     async def _with_retries(self, call: _Call) -> JudgeReply | JudgeFailure:
         retrying = AsyncRetrying(
@@ -225,7 +230,7 @@ class JudgeClient:
             self._endpoints.abandoned(endpoint, ticket)
             raise
         self._endpoints.succeeded(endpoint)
-        answer = read_completion(body)
+        answer = read_completion(body, call.needs_text)
         if isinstance(answer, Unusable):
             raise _AttemptFailed(answer.reason, answer.detail)
         return _reply(answer, call, endpoint.base_url)
@@ -279,6 +284,9 @@ def _reply(answer: Completion, call: _Call, base_url: str) -> JudgeReply:
         call.attempts,
         call.openings,
         base_url,
+        answer.reasoning,
+        answer.n_prompt_tokens,
+        answer.n_tokens,
     )
 
 

@@ -23,11 +23,22 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The first choice of a chat completion: content, not stripped; why it ended; one entry a token or None."""
+    """The first choice of a chat completion.
+
+    Attributes:
+        text: the content, not stripped.
+        finish_reason: why it ended, as the server says.
+        logprobs: one entry a token; None where the server gives none.
+        reasoning: what the server split off as reasoning (``reasoning`` or ``reasoning_content``); empty without.
+        n_prompt_tokens, n_tokens: tokens read and generated, reasoning included; None where the server does not say.
+    """
 
     text: str
     finish_reason: str | None
     logprobs: tuple[TokenLogprob, ...] | None
+    reasoning: str = ""
+    n_prompt_tokens: int | None = None
+    n_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +49,13 @@ class Unusable:
     detail: str
 
 
-def read_completion(body: Any) -> Completion | Unusable:
-    """The first choice of a body, which is parsed JSON or a text; malformed log-probabilities count as absent."""
+def read_completion(body: Any, needs_text: bool = True) -> Completion | Unusable:
+    """The first choice of a body, which is parsed JSON or a text; malformed log-probabilities count as absent.
+
+    Args:
+        needs_text: a message without content is unusable; False reads it as an empty one, for a model whose answer may
+            be reasoning alone. A refusal is then the text that the user sees.
+    """
     choices = _field(body, "choices")
     if not isinstance(choices, list):
         return Unusable("bad_body", f"no list of choices in a {type(body).__name__}")
@@ -49,12 +65,30 @@ def read_completion(body: Any) -> Completion | Unusable:
     text = _field(message, "content")
     finish_reason = _field(choices[0], "finish_reason")
     if not isinstance(text, str):
-        refusal = _field(message, "refusal")
-        if isinstance(refusal, str) and refusal:
+        refusal = _text(message, "refusal")
+        if needs_text and refusal:
             return Unusable("refusal", refusal[:200])
-        return Unusable("null", f"message.content is {type(text).__name__}, finish_reason {finish_reason}")
-    logprobs = _logprobs(_field(_field(choices[0], "logprobs"), "content"))
-    return Completion(text, finish_reason if isinstance(finish_reason, str) else None, logprobs)
+        if needs_text or message is None:
+            return Unusable("null", f"message.content is {type(text).__name__}, finish_reason {finish_reason}")
+        text = refusal
+    return Completion(
+        text,
+        finish_reason if isinstance(finish_reason, str) else None,
+        _logprobs(_field(_field(choices[0], "logprobs"), "content")),
+        reasoning=_text(message, "reasoning") or _text(message, "reasoning_content"),
+        n_prompt_tokens=_count(body, "prompt_tokens"),
+        n_tokens=_count(body, "completion_tokens"),
+    )
+
+
+def _text(message: Any, name: str) -> str:
+    value = _field(message, name)
+    return value if isinstance(value, str) else ""
+
+
+def _count(body: Any, name: str) -> int | None:
+    value = _field(_field(body, "usage"), name)
+    return value if type(value) is int and value >= 0 else None
 
 
 def _field(value: Any, name: str) -> Any:

@@ -20,6 +20,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "pattern_rm": ("question", "response"),
     "answer_equivalence": ("question", "reference", "extracted"),
     "answer_equivalence_compact": ("question", "reference", "extracted"),
+    "answer_correctness": ("question", "criteria", "reference", "response"),
     "verdict_reminder": (),
     "labels_reminder": (),
 }
@@ -28,7 +29,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 DIRECT = frozenset({"pattern_rm", "answer_equivalence_compact"})
 """Compact protocols of judges that are trained on them: one language, no reasoning, the answer at once."""
 
-MAX_CHARS = {"question": 8_000, "response": 64_000, "reference": 2_000, "extracted": 2_000}
+MAX_CHARS = {"question": 8_000, "response": 64_000, "reference": 2_000, "extracted": 2_000, "criteria": 4_000}
 """Longest insertion per field in characters; longer text keeps its two ends."""
 
 _FOLDER = Path(__file__).with_name("prompts")

@@ -14,7 +14,14 @@ from typing import Any
 
 from reward_workers.judges.breaker import BreakerSettings
 
-PROMPTS = ("pattern_judge", "pattern_rm", "answer_equivalence", "answer_equivalence_compact")
+PLAIN = "plain"
+"""No template of ours: what is sent are the prompts of an evaluation, and the server is the model under test."""
+
+PROMPTS = (
+    *("pattern_judge", "pattern_rm"),
+    *("answer_equivalence", "answer_equivalence_compact", "answer_correctness"),
+    PLAIN,
+)
 LANGUAGES = ("en", "zh")
 NO_KEY = "EMPTY"
 """What vLLM and other key-less servers accept in place of an API key."""
@@ -92,7 +99,7 @@ class JudgeSettings:
         model: model name that the servers answer to.
         base_urls: OpenAI-compatible roots that end in ``/v1``; filled in by the fleet when the job serves the judge.
         serve: how to start servers; None when someone else runs them.
-        prompt, language: template of :mod:`reward_workers.judges.prompts` and its language.
+        prompt, language: template of :mod:`reward_workers.judges.prompts` (or ``plain``) and its language.
         api_key_env: name of the environment variable that holds the key; None for servers without one.
         temperature: sampling temperature, 0 or more.
         max_tokens: longest answer in tokens.
@@ -118,9 +125,13 @@ class JudgeSettings:
     concurrency: int
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], name: str) -> JudgeSettings:
-        """Check the section ``judges.<name>``; raises ValueError naming the key, the value and what to set."""
-        where = f"judges.{name}"
+    def from_config(cls, config: Mapping[str, Any], name: str, where: str | None = None) -> JudgeSettings:
+        """Check a section; raises ValueError naming the key, the value and what to set.
+
+        Args:
+            where: where the section stands in the configuration; None for ``judges.<name>``.
+        """
+        where = where or f"judges.{name}"
         _check_keys(config, cls, where, beside={"name"})
         base_urls = tuple(str(url).rstrip("/") for url in _sequence(config["base_urls"], f"{where}.base_urls"))
         for url in base_urls:

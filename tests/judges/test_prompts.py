@@ -148,4 +148,4 @@ def test_wrong_use_is_named() -> None:
 def test_every_prompt_has_its_version() -> None:
     assert PROMPT_VERSION["pattern_rm"] == prompt_version("pattern_rm", "zh")
     assert PROMPT_VERSION["pattern_judge.zh"] == prompt_version("pattern_judge", "zh")
-    assert len(set(PROMPT_VERSION.values())) == len(PROMPT_VERSION) == 10
+    assert len(set(PROMPT_VERSION.values())) == len(PROMPT_VERSION) == 12

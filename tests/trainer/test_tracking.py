@@ -60,3 +60,17 @@ def test_a_service_that_cannot_start_does_not_stop_the_run(folder, monkeypatch):
     trackers = build_trackers(config, *folder)
     trackers.log({"reward": 1.0}, step=1)
     assert rows(folder[0]) == [{"step": 1, "attempt": 0, "reward": 1.0}]
+
+
+@pytest.mark.integration
+def test_wandb_shows_held_out_accuracy_over_trigger(folder, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    from trainer.tracking.wandb_tracker import TRADE_OFF, WandbTracker
+
+    tracker = WandbTracker(CONFIG, folder[0], run_id="abc")
+    logged = []
+    monkeypatch.setattr(tracker._run, "log", lambda metrics, step: logged.append(metrics))
+    tracker.log({"reward": 1.0}, step=1)
+    tracker.log({"heldout/accuracy": 0.5, "heldout/trigger": 0.25}, step=2)
+    assert [metrics.get(TRADE_OFF) for metrics in logged] == [None, 0.5]
+    tracker.finish(0)

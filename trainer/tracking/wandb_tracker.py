@@ -13,6 +13,9 @@ from trainer.run_folder import RunFolder
 logger = logging.getLogger(__name__)
 INIT_TIMEOUT_S = 60.0
 
+TRADE_OFF = "heldout_by_trigger/accuracy"
+"""Held-out accuracy over held-out Trigger instead of over steps: one point a validation (R56)."""
+
 
 class WandbTracker:
     """Args:
@@ -44,11 +47,15 @@ class WandbTracker:
                 raise
             logger.exception("W&B cannot be reached: recording offline; `wandb sync %s/wandb` uploads it", folder.path)
             self._run = wandb.init(mode="offline", settings=quiet, **arguments)
+        self._run.define_metric(TRADE_OFF, step_metric="heldout/trigger")
         self._table = wandb.Table
         self._image = wandb.Image
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
-        self._run.log(dict(metrics), step=step)
+        shown = dict(metrics)
+        if "heldout/accuracy" in metrics and "heldout/trigger" in metrics:
+            shown[TRADE_OFF] = metrics["heldout/accuracy"]
+        self._run.log(shown, step=step)
 
     def log_rollouts(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         if not rows:

@@ -1,0 +1,82 @@
+"""What a report shows: the results, in the order and grouping of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaluation.pattern_eval.agreement import Agreement, LabelQuality
+from evaluation.pattern_eval.lengths import LengthRelation
+from evaluation.pattern_eval.metrics import Aggregates, Pair, Row
+from evaluation.pattern_eval.published import BenchmarkRow, PolicyRow
+from evaluation.records import Response
+from evaluation.statistics import Rate
+from rollout_workers.families import Mode
+
+CONDITIONAL = (
+    "Conditional robustness on a selected stress test, not prevalence: the prompts were chosen because models fail on "
+    "them."
+)
+"""The label that every report prints (R12)."""
+
+MODE_NAMES: dict[Mode, str] = {"nt": "non-thinking", "t": "thinking"}
+LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative reasoning"}
+MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", "cot": "CoT", "rep": "Rep", "con": "Con", "pr": "PR"}
+
+Taxonomy = Mapping[str, Mapping[str, str]]
+"""Category titles by family and category, in the order in which they are shown (R13)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """Trigger of one model and mode corrected for the errors of the judge; `why`: nothing could be corrected."""
+
+    model: str
+    mode: Mode
+    apparent: Rate
+    corrected: Rate | None
+    truth: Rate | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedTruth:
+    """One judge against known truth: a label's quality by label, "trigger" included."""
+
+    judge: str
+    responses: int
+    by_label: Mapping[str, LabelQuality]
+    macro: tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything on the page.
+
+    Attributes:
+        facts: what was run, as (name, value).
+        notices: what a reader must know before the figures, such as a wrong reasoning parser.
+        composition: prompts by family and category; empty where it is not known.
+        flagships: models of the bar chart and the radar; empty shows all.
+        series: models in order of size or of training step, by name of the series (Figure 3).
+        thumbnails: data URLs of the images of shown examples, by prompt id.
+    """
+
+    title: str
+    rows: Sequence[Row]
+    pairs: Sequence[Pair]
+    aggregates: Aggregates
+    taxonomy: Taxonomy
+    facts: Sequence[tuple[str, str]] = ()
+    notices: Sequence[str] = ()
+    composition: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    lengths: LengthRelation | None = None
+    agreement: Agreement | None = None
+    truth: Sequence[JudgedTruth] = ()
+    corrected: Sequence[Corrected] = ()
+    responses: Sequence[Response] = ()
+    thumbnails: Mapping[str, str] = field(default_factory=dict)
+    flagships: Sequence[str] = ()
+    series: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    policies: Sequence[PolicyRow] = ()
+    benchmarks: Sequence[BenchmarkRow] = ()
