@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 CONFIG_DIR = ROOT / "configs"
 CONFIG_NAME = "train"
+LAUNCH_SECTIONS = ("launch", "sweep", "render")
+"""Sections of `configs/launch.yaml`: settings of the job's submission, which a run does not have."""
+
 FREEZE_MODULE = "rollout_workers.freeze_vision_on"
 
 
@@ -76,11 +79,12 @@ def register_resolvers() -> None:
     OmegaConf.register_new_resolver("patternrl.product", lambda *factors: math.prod(factors), replace=True)
 
 
-def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
+def compose_config(overrides: Sequence[str] = (), config_name: str = CONFIG_NAME) -> DictConfig:
     """Compose the tree as `python -m trainer.main <overrides>` does.
 
     Args:
         overrides: Hydra overrides, `group=option` and `key=value`.
+        config_name: the primary configuration of `configs/`; another one than a run's is that of `launch`.
 
     Returns:
         The composed tree: struct mode, interpolations unresolved.
@@ -93,7 +97,7 @@ def compose_config(overrides: Sequence[str] = ()) -> DictConfig:
         raise RuntimeError("compose_config cannot run inside another Hydra application")
     try:
         with initialize_config_dir(config_dir=str(CONFIG_DIR), version_base="1.3", job_name="trainer.main"):
-            return compose(config_name=CONFIG_NAME, overrides=list(overrides))
+            return compose(config_name=config_name, overrides=list(overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError([explain(error)]) from error
 
@@ -153,6 +157,8 @@ def explain(error: Exception) -> str:
             leaf = str(cause.key)
             siblings = [str(key) for key in parent] if isinstance(parent, DictConfig) else []
             where = full_key.rpartition(".")[0]
+            if full_key in LAUNCH_SECTIONS:
+                return f"{full_key}: a setting of python -m launch.submit; a run has no such key"
             if not where:
                 return f"{full_key}: no such key or group{nearest(leaf, {*siblings, *config_groups()})}"
             if where.endswith((".env", ".env_vars")):
@@ -162,6 +168,8 @@ def explain(error: Exception) -> str:
     text = str(error)
     group = re.search(r"Could not override '([^']+)'\. No match in the defaults list", text)
     if group:
+        if group[1] in LAUNCH_SECTIONS:
+            return f"{group[1]}: a setting of python -m launch.submit; a run has no such group"
         return f"{group[1]}: no such key or group{nearest(group[1].split('.')[0], config_groups())}"
     option = re.search(r"Could not find '([^']+)/([^'/]+)'", text)
     if option:
