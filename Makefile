@@ -12,7 +12,7 @@ INPUTS := pyproject.toml constraints-cpu.txt \
           $(shell find cpu_platform -type f -not -name '*.pyc' -not -path '*.egg-info/*' | LC_ALL=C sort)
 STAMP := $(VENV)/.installed-$(shell cat $(INPUTS) | sha256sum | cut -c 1-16)
 
-.PHONY: help install quickstart test test-unit test-integration test-e2e lint format toy-models constraints clean
+.PHONY: help install quickstart miniature test test-unit test-integration test-e2e lint format toy-models constraints clean
 
 help:  ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -26,6 +26,9 @@ $(STAMP):
 
 quickstart: $(STAMP)  ## train the tiny models with the combined reward, end to end, on this CPU
 	@$(RUN) -m trainer.main experiment=quickstart
+
+miniature: $(STAMP)  ## BaseRL against PatternRL in the toy world, three seeds, and its report; about an hour
+	@$(RUN) -m launch.local_cluster launch/miniature.sh
 
 test: $(STAMP)  ## all tests: unit, then integration, then end to end
 	@$(MAKE) --no-print-directory test-unit

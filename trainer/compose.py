@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 
 CONFIG_DIR = ROOT / "configs"
 CONFIG_NAME = "train"
+LAUNCH_SECTIONS = ("launch", "sweep", "render")
+"""Sections of `configs/launch.yaml`: settings of the job's submission, which a run does not have."""
+
 FREEZE_MODULE = "rollout_workers.freeze_vision_on"
 
 
@@ -154,6 +157,8 @@ def explain(error: Exception) -> str:
             leaf = str(cause.key)
             siblings = [str(key) for key in parent] if isinstance(parent, DictConfig) else []
             where = full_key.rpartition(".")[0]
+            if full_key in LAUNCH_SECTIONS:
+                return f"{full_key}: a setting of python -m launch.submit; a run has no such key"
             if not where:
                 return f"{full_key}: no such key or group{nearest(leaf, {*siblings, *config_groups()})}"
             if where.endswith((".env", ".env_vars")):
@@ -163,6 +168,8 @@ def explain(error: Exception) -> str:
     text = str(error)
     group = re.search(r"Could not override '([^']+)'\. No match in the defaults list", text)
     if group:
+        if group[1] in LAUNCH_SECTIONS:
+            return f"{group[1]}: a setting of python -m launch.submit; a run has no such group"
         return f"{group[1]}: no such key or group{nearest(group[1].split('.')[0], config_groups())}"
     option = re.search(r"Could not find '([^']+)/([^'/]+)'", text)
     if option:

@@ -4,8 +4,8 @@
     python -m trainer.main experiment=pattern_rl_qwen3_vl_4b dry_run=true
 
 Exit codes: 0 done, 2 a setting or an input is wrong and nothing was started, otherwise that of the training.
-Everything up to the plan runs without torch, Ray or verl. Not here: submission of jobs and sweeps (one process trains
-one run).
+Everything up to the plan runs without torch, Ray or verl. Not here: submission of jobs and sweeps (`launch.submit`; one
+process trains one run).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> int:
     app = hydra.main(version_base="1.3", config_path=str(CONFIG_DIR), config_name=CONFIG_NAME)(composed.append)
     if {"-m", "--multirun"} & set(sys.argv[1:]):
         return _refuse(
-            ["--multirun: one process trains one run; submit one job for each point, with a run.name of its own"]
+            ["--multirun: one process trains one run; python -m launch.submit --multirun submits a job for each point"]
         )
     try:
         with hydra_raises():

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from trainer.settings import Settings
 
+JUDGE_NODE = "judge_node"
+"""Ray resource of the nodes that are kept for judges: a place a GPU."""
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
@@ -52,21 +55,50 @@ def check_gpus(settings: Settings, taken: list[Role]) -> list[str]:
     keys = ", ".join(role.key for role in taken if role.total)
     if asked > given:
         return [f"{arithmetic}, {offer}: lower {keys}, or choose a larger cluster"]
-    unplaced = _first_that_does_not_fit(taken, [float(cluster.gpus_per_node)] * cluster.nodes)
-    if unplaced is not None:
+    if cluster.judge_nodes >= cluster.nodes:
         return [
-            f"{arithmetic}, {offer}, but a block of {unplaced.gpus:g} GPUs of {unplaced.name} finds no node with as "
-            f"many free: change {keys}"
+            f"cluster.judge_nodes={cluster.judge_nodes} of {cluster.nodes} nodes leaves none for the policy: lower it"
         ]
-    return []
+    if cluster.judge_nodes == 0:
+        return _unplaced(taken, cluster.nodes, cluster.gpus_per_node, f"{arithmetic}, {offer}", keys)
+    policy, judges = taken[:1], taken[1:]
+    left = cluster.nodes - cluster.judge_nodes
+    split = f"{arithmetic}, {cluster.judge_nodes} of {cluster.nodes} nodes kept for judges (cluster.judge_nodes)"
+    return [
+        *_without_judge_node(settings),
+        *_unplaced(policy, left, cluster.gpus_per_node, split, keys),
+        *_unplaced(judges, cluster.judge_nodes, cluster.gpus_per_node, split, keys),
+    ]
 
 
-def _first_that_does_not_fit(taken: list[Role], free: list[float]) -> Role | None:
-    """Places the blocks, largest first, each on the fullest node that holds it; policy blocks on distinct nodes.
+def _unplaced(taken: list[Role], nodes: int, gpus_per_node: int, what: str, keys: str) -> list[str]:
+    unplaced = first_unplaced(taken, [float(gpus_per_node)] * nodes)
+    if unplaced is None:
+        return []
+    return [
+        f"{what}, but a block of {unplaced.gpus:g} GPUs of {unplaced.name} finds no node with as many free: "
+        f"change {keys}"
+    ]
 
+
+def _without_judge_node(settings: Settings) -> list[str]:
+    """Judges that nothing would keep on the nodes of judges."""
+    return [
+        f"judges.{name}.serve.resources has no {JUDGE_NODE}, and cluster.judge_nodes={settings.cluster.judge_nodes}: "
+        f"it would take GPUs of the policy; add +judges.{name}.serve.resources.{JUDGE_NODE}=1"
+        for name, judge in settings.judges.items()
+        if judge.serve is not None and not judge.serve.resources.get(JUDGE_NODE)
+    ]
+
+
+def first_unplaced(taken: list[Role], free: list[float]) -> Role | None:
+    """The role of the first block that finds no node, or None; `free` is the GPUs of each node.
+
+    Places the blocks, largest first, each on the fullest node that holds it; policy blocks on distinct nodes.
     Best fit can miss a packing that exists only where block sizes do not divide each other; then the message is
     conservative.
     """
+    free = list(free)
     for role in sorted(taken, key=lambda role: -role.gpus):
         used: set[int] = set()
         for _ in range(role.groups):

@@ -189,7 +189,8 @@ def _gpu_rows(settings: Settings, config: DictConfig) -> Iterator[Row]:
         return
     taken = gpu_roles(settings, config)
     asked, given = sum(role.total for role in taken), cluster.nodes * cluster.gpus_per_node
-    yield "cluster", f"{cluster.name}: {cluster.nodes} nodes x {cluster.gpus_per_node} GPUs = {given}"
+    kept = f", {cluster.judge_nodes} of the nodes kept for judges" if cluster.judge_nodes else ""
+    yield "cluster", f"{cluster.name}: {cluster.nodes} nodes x {cluster.gpus_per_node} GPUs = {given}{kept}"
     yield "GPUs", f"{' + '.join(str(role) for role in taken)}: {asked:g} of {given}"
 
 

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 FINGERPRINTED = ("policy", "corpus", "reward_mix", "seed")
 """Sections that make a run the same run: points that differ here must not resume from each other."""
 
@@ -79,9 +80,13 @@ class RunFolder:
 
 
 def fingerprint(config: Mapping[str, Any]) -> str:
-    """Hash of the sections that define the experiment."""
-    relevant = {section: config[section] for section in FINGERPRINTED}
-    return hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest()[:16]
+    """Hash of the sections that define the experiment.
+
+    Where the checkout lies does not count: a job gets a copy of its own on the cluster, and may get another one when
+    it goes on.
+    """
+    relevant = json.dumps({section: config[section] for section in FINGERPRINTED}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(relevant.replace(f"{CHECKOUT}/", "").encode()).hexdigest()[:16]
 
 
 def open_run_folder(path: Path, config: Mapping[str, Any]) -> tuple[RunFolder, dict[str, Any]]:

@@ -146,12 +146,16 @@ class JudgeReplicas(Section):
 
 
 class Cluster(Section):
-    """What exists and who gets it. On `device: gpu` a training process takes one GPU."""
+    """What exists and who gets it. On `device: gpu` a training process takes one GPU.
+
+    `judge_nodes` of the nodes are kept for judges, by Ray's resource `judge_node`; 0: no node is.
+    """
 
     name: Name
     device: Literal["cpu", "gpu"]
     nodes: Positive
     gpus_per_node: Count
+    judge_nodes: Count
     policy: PolicyPlacement
     judge_replicas: JudgeReplicas
 

@@ -5,9 +5,8 @@ Pure: imports neither torch, ray, verl, vllm nor wandb.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -52,18 +51,14 @@ def read_settings(config: DictConfig) -> Settings:
         ConfigError: one line for every problem: key, value, what to set.
     """
     problems: list[str] = []
-    plain = {name: _plain(config, name, problems) for name in (*SECTIONS, "judges")}
-    sections = {
-        name: _collect(partial(SECTIONS[name].model_validate, plain[name]), name, problems)
-        for name in SECTIONS
-        if plain[name] is not None
-    }
+    sections = read_sections(config, SECTIONS, problems)
+    judges_section = _plain(config, "judges", problems)
     for key, kind in (("dry_run", bool), ("seed", int)):
         if type(config[key]) is not kind:
             problems.append(f"{key}={config[key]!r}: set {'true or false' if kind is bool else 'a whole number'}")
     mix = sections.get("reward_mix")
     asked = mix.asks_pattern_rm if isinstance(mix, RewardMix) else True
-    judges = _read_judges(plain["judges"] or {}, asked, problems)
+    judges = _read_judges(judges_section or {}, asked, problems)
     if isinstance(mix, RewardMix):
         problems += _check_reward(mix)
     if problems:
@@ -81,6 +76,25 @@ def read_settings(config: DictConfig) -> Settings:
     return settings
 
 
+def read_sections(
+    config: DictConfig, models: Mapping[str, type[Section]], problems: list[str]
+) -> dict[str, Section | None]:
+    """Check sections of a composed tree against their models.
+
+    Args:
+        models: the model of each section, by its name.
+        problems: gets one line for every problem: key, value, what to set.
+
+    Returns:
+        The checked sections; None for one with a problem.
+    """
+    sections: dict[str, Section | None] = {}
+    for name, model in models.items():
+        plain = _plain(config, name, problems)
+        sections[name] = None if plain is None else _check_section(model, plain, name, problems)
+    return sections
+
+
 def _plain(config: DictConfig, name: str, problems: list[str]) -> Any:
     try:
         return OmegaConf.to_container(config[name], resolve=True, throw_on_missing=True)
@@ -89,37 +103,37 @@ def _plain(config: DictConfig, name: str, problems: list[str]) -> Any:
         return None
 
 
-def _collect(check: Callable[[], Section], name: str, problems: list[str]) -> Section | None:
+def _check_section(model: type[Section], plain: Any, name: str, problems: list[str]) -> Section | None:
     try:
-        return check()
+        return model.model_validate(plain)
     except ValidationError as error:
-        problems += [_one_line(name, dict(detail)) for detail in error.errors()]
+        problems += [_one_line(model, name, dict(detail)) for detail in error.errors()]
         return None
 
 
-def _one_line(section: str, detail: Mapping[str, Any]) -> str:
+def _one_line(model: type[Section], section: str, detail: Mapping[str, Any]) -> str:
     """A pydantic error as `key=value: what to do`."""
     path = [section, *(str(part) for part in detail["loc"] if not str(part).startswith(("constrained-", "list[")))]
     key = ".".join(part for part in path if part not in SCHEDULES)
     if detail["type"] == "extra_forbidden":
-        return f"{key}: no such key in {key.rpartition('.')[0]}{nearest(path[-1], _keys_of(path[:-1]))}"
+        return f"{key}: no such key in {key.rpartition('.')[0]}{nearest(path[-1], _keys_of(model, path[1:-1]))}"
     if detail["type"].startswith("union_tag") or detail["type"] == "model_attributes_type":
         kind = detail["input"].get("kind") if isinstance(detail["input"], Mapping) else detail["input"]
         return f"{key}.kind={kind!r}: choose {key.replace('.', '/')}={' | '.join(SCHEDULES)}"
     if detail["type"] == "missing":
         return f"{key} is missing: set it"
     if detail["type"] == "model_type":
-        return f"{key}={detail['input']!r}: a section stands here; set its keys: {', '.join(_keys_of(path))}"
+        return f"{key}={detail['input']!r}: a section stands here; set its keys: {', '.join(_keys_of(model, path[1:]))}"
     message = str(detail["msg"]).removeprefix("Value error, ")
     if message.startswith(f"{key}="):
         return message
     return f"{key}={detail['input']!r}: {message[:1].lower()}{message[1:]}"
 
 
-def _keys_of(path: list[str]) -> list[str]:
-    """The keys of a section by its path, such as ["reward_mix", "gate"] or ["reward_mix", "schedule", "constant"]."""
-    model: Any = SECTIONS[path[0]]
-    for part in path[1:]:
+def _keys_of(section: type[Section], path: list[str]) -> list[str]:
+    """The keys below a section, by the path from it, such as ["gate"] or ["schedule", "constant"]."""
+    model: Any = section
+    for part in path:
         model = SCHEDULES.get(part) or model.model_fields[part].annotation
     return list(model.model_fields)
 

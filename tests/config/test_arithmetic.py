@@ -107,3 +107,26 @@ def test_base_rl_leaves_the_gpus_of_the_pattern_judge_free(tree: Tree):
     config = tree([PAPER, "reward_mix=base_rl"])
     names = [role.name for role in gpu_roles(read_settings(config), config)]
     assert names == ["policy", "fallback"]
+
+
+SPLIT = "cluster=split_three_nodes_24gpu"
+
+
+def test_a_split_keeps_judges_and_policy_apart(tree: Tree):
+    assert gpu_problems(tree, SPLIT) == []
+    # 22 of 24 GPUs, but the policy's second block would need the judges' node.
+    (problem,) = gpu_problems(tree, SPLIT, "cluster.judge_nodes=2", "cluster.judge_replicas.pattern_rm=3")
+    assert "2 of 3 nodes kept for judges" in problem and "block of 8 GPUs of policy" in problem
+    (problem,) = gpu_problems(tree, SPLIT, "cluster.nodes=4", "cluster.judge_replicas.fallback=4")
+    assert "block of 1 GPUs of pattern_rm" in problem or "block of 1 GPUs of fallback" in problem
+    (problem,) = gpu_problems(tree, SPLIT, "cluster.judge_nodes=3")
+    assert "leaves none for the policy" in problem
+
+
+def test_a_split_needs_judges_that_stay_on_their_nodes(tree: Tree):
+    problems = gpu_problems(tree, "cluster=two_nodes_16gpu", "cluster.judge_nodes=1")
+    assert [problem.split()[0] for problem in problems] == [
+        "judges.fallback.serve.resources",
+        "judges.pattern_rm.serve.resources",
+    ]
+    assert "add +judges.fallback.serve.resources.judge_node=1" in problems[0]

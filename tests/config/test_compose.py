@@ -12,6 +12,7 @@ from trainer.verl_keys import OUR_SECTIONS, VERL_SECTIONS
 
 EXPERIMENTS = (
     "quickstart",
+    "miniature",
     "base_rl_qwen3_vl_4b",
     "pattern_rl_qwen3_vl_4b",
     "base_rl_qwen3_vl_8b",

@@ -13,6 +13,7 @@ from trainer.plan import Plan
 
 EXPERIMENTS = (
     "quickstart",
+    "miniature",
     "base_rl_qwen3_vl_4b",
     "pattern_rl_qwen3_vl_4b",
     "base_rl_qwen3_vl_8b",

@@ -45,7 +45,16 @@ def test_the_gpu_extra_is_verls_own_choice():
 
 def test_every_part_of_the_project_is_packaged():
     patterns = {pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
-    assert patterns == {"configs", "trainer", "reward_workers", "rollout_workers", "corpora", "evaluation", "launch"}
+    assert patterns == {
+        "configs",
+        "trainer",
+        "reward_workers",
+        "rollout_workers",
+        "corpora",
+        "evaluation",
+        "launch",
+        "hydra_plugins",
+    }
 
 
 def test_the_makefile_documents_each_command():

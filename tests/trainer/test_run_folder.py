@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from trainer import run_folder
 from trainer.run_folder import RunFolder, append_jsonl, open_run_folder, read_jsonl
 
 CONFIG = {
@@ -26,6 +27,13 @@ def test_another_configuration_is_refused(tmp_path):
     open_run_folder(tmp_path / "run", CONFIG)
     with pytest.raises(ValueError, match=r"run\.name"):
         open_run_folder(tmp_path / "run", {**CONFIG, "reward_mix": {"cap": 0.2}})
+
+
+def test_where_the_checkout_lies_makes_no_other_run():
+    """Every submission of a job may get another copy of the checkout."""
+    paths = ({"path": f"{run_folder.CHECKOUT}/assets/m"}, {"path": "assets/m"}, {"path": "/elsewhere/assets/m"})
+    here, copy, other = (run_folder.fingerprint({**CONFIG, "policy": path}) for path in paths)
+    assert here == copy != other
 
 
 def test_settings_that_do_not_define_the_experiment_may_change(tmp_path):
