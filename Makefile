@@ -12,7 +12,7 @@ INPUTS := pyproject.toml constraints-cpu.txt \
           $(shell find cpu_platform -type f -not -name '*.pyc' -not -path '*.egg-info/*' | LC_ALL=C sort)
 STAMP := $(VENV)/.installed-$(shell cat $(INPUTS) | sha256sum | cut -c 1-16)
 
-.PHONY: help install quickstart miniature test test-unit test-integration test-e2e lint format toy-models constraints clean
+.PHONY: help install quickstart miniature test test-unit test-integration test-e2e test-slow lint format toy-models constraints clean
 
 help:  ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 24
@@ -41,11 +41,15 @@ test-unit: $(STAMP)  ## pure logic, seconds
 
 test-integration: $(STAMP)  ## with torch, verl, vLLM or child processes
 	@echo '== integration tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'integration and not e2e'
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'integration and not e2e and not slow'
 
 test-e2e: $(STAMP)  ## the whole stack, minutes
 	@echo '== end-to-end tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m e2e
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'e2e and not slow'
+
+test-slow: $(STAMP)  ## what `make test` leaves out: lost nodes, faulty networks, a whole sweep; about 20 minutes
+	@echo '== slow tests'
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m slow
 
 lint: $(STAMP)  ## ruff (rules, format) and mypy
 	@$(RUN) -m ruff check .

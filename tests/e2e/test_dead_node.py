@@ -13,7 +13,7 @@ import pytest
 from quickstart_job import START_S, STEP_S, Run, below, wait_until_gone
 from run_records import check_records
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 NOTICED_WITHIN_S = 60
 """From the death of the node to the line that says so: Ray calls a node dead about 15 s after its last sign of life."""

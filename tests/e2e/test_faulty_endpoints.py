@@ -9,7 +9,7 @@ from fault_proxy import FaultProxy
 from quickstart_job import START_S, STEP_S, Run
 from run_records import check_records
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 FAULTS = ("garbage", "busy", "reset", "drip")
 ENOUGH = {"fallback": 2, "pattern_rm": 6}

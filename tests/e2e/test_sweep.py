@@ -17,7 +17,7 @@ from quickstart_job import SMALL, START_S, STEP_S
 
 from launch.local_cluster import LocalCluster
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 STEPS = 3
 

@@ -77,6 +77,7 @@ def test_a_stop_while_the_report_is_written_leaves_the_same_report(stand: Any, m
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)  # five starts of an interpreter with scipy and matplotlib
+@pytest.mark.slow
 def test_a_process_that_is_killed_again_and_again_ends_with_the_same_report(stand: Any, tmp_path: Path):
     line = [sys.executable, "-m", "evaluation.pattern_eval", *stand.overrides, "model.servers.nt.concurrency=1"]
     whole, again = tmp_path / "whole", tmp_path / "again"

@@ -80,6 +80,7 @@ def run(tmp_path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_job_is_followed_and_its_success_is_ours(cluster, launch, run, tmp_path):
     done = launch("submit", *run, "seed=100", "run.name=good")
     assert done.returncode == 0, done.stderr
@@ -104,6 +105,7 @@ def test_a_killed_job_is_started_again_until_it_succeeds(launch, run):
     assert "start 3 succeeds" in done.stdout
 
 
+@pytest.mark.slow
 def test_no_wait_status_logs_and_an_orderly_stop(launch, run):
     done = launch("submit", "--no-wait", *run, "seed=102", "run.name=long")
     assert done.returncode == 0, done.stderr
@@ -121,6 +123,7 @@ def test_no_wait_status_logs_and_an_orderly_stop(launch, run):
     assert "had ended already" in launch("stop", "long-1").stdout
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_job_running_and_says_so(cluster, launch, run, tmp_path):
     log = tmp_path / "out"
     with log.open("w") as file:
@@ -142,6 +145,7 @@ def test_ctrl_c_leaves_the_job_running_and_says_so(cluster, launch, run, tmp_pat
     launch("stop", "left")
 
 
+@pytest.mark.slow
 def test_keys_stay_here_unless_they_are_to_be_sent(cluster, launch, run):
     mine = {"WANDB_API_KEY": "s3cret-of-mine"}
     kept = launch("submit", *run, "seed=104", "run.name=kept", **mine)
@@ -232,6 +236,7 @@ class _answering:
         self._server.server_close()
 
 
+@pytest.mark.slow
 def test_a_run_of_two_nodes_is_checked_on_both(cluster, launch, run, tmp_path):
     """job_start itself, on a second raylet of this machine that has no key and the same files."""
     node = cluster.add_node(1, 0)

@@ -161,6 +161,7 @@ def test_a_cluster_without_gpus_is_refused(settings, capsys):
 
 
 @pytest.mark.integration
+@pytest.mark.slow
 def test_the_miniature_is_sound_and_every_point_of_it_is_checked(launch_settings, tmp_path):
     """The script of `make miniature` with a stand-in that composes and plans instead of submitting."""
     script = Path(__file__).parents[2] / "launch" / "miniature.sh"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 
+import psutil
 import pytest
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
@@ -31,7 +33,7 @@ def test_a_dead_reward_worker_comes_back_with_its_configuration_and_its_call(clu
             self.size = len(config.filler)
 
         async def compute_score(self, data):
-            (tmp_path / "begun").touch()
+            (tmp_path / "begun").write_text(str(os.getpid()))
             while not (tmp_path / "go on").exists():
                 time.sleep(0.05)
             return data, self.size
@@ -54,8 +56,12 @@ def test_a_dead_reward_worker_comes_back_with_its_configuration_and_its_call(clu
         assert time.monotonic() < deadline
         time.sleep(0.05)
     time.sleep(2.0)  # Ray forgets the arguments of a constructor some time after it has run
+    first = int((tmp_path / "begun").read_text())
     (tmp_path / "begun").unlink()
     ray.kill(worker, no_restart=False)
+    while psutil.pid_exists(first):  # Ray kills in its own time: until then the first call could still end
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
     (tmp_path / "go on").touch()
     assert ray.get(pending, timeout=90) == ("a rollout", 500_000)
     assert (tmp_path / "begun").exists()  # it was called again
