@@ -47,7 +47,7 @@ test-e2e: $(STAMP)  ## the whole stack, minutes
 	@echo '== end-to-end tests'
 	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'e2e and not slow'
 
-test-slow: $(STAMP)  ## what `make test` leaves out: lost nodes, faulty networks, a whole sweep; about 20 minutes
+test-slow: $(STAMP)  ## what `make test` leaves out: lost nodes, faulty networks, a whole sweep, an evaluation; half an hour
 	@echo '== slow tests'
 	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m slow
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.e2e
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_toy_experiment(tmp_path: Path):
     line = [sys.executable, "-m", "evaluation.pattern_eval", "experiment=toy", "limit=24", f"run.dir={tmp_path}"]

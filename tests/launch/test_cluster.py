@@ -98,6 +98,7 @@ def test_the_exit_code_of_the_job_is_ours(launch, run):
     assert "bad-1: FAILED, exit code 7" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_killed_job_is_started_again_until_it_succeeds(launch, run):
     done = launch("submit", *run, "seed=103", "run.name=killed", "launch.max_restarts=2")
     assert done.returncode == 0, done.stdout
