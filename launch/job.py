@@ -12,8 +12,8 @@ import requests
 from ray.job_submission import JobDetails, JobErrorType, JobStatus, JobSubmissionClient
 
 from launch.settings import Launch
+from trainer.terminal import EXIT_WRONG_INPUT
 
-EXIT_WRONG_INPUT = 2
 EXIT_STOPPED = 130
 RUN_KEY = "patternrl.run"
 DIR_KEY = "patternrl.run_dir"

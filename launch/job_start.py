@@ -24,9 +24,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from launch.secrets import missing, secrets_of
 from trainer.compose import ConfigError, compose_config, is_hub_id
-from trainer.main import EXIT_WRONG_INPUT, prepare
+from trainer.main import prepare
 from trainer.preflight import gpu_roles
 from trainer.settings import Settings
+from trainer.terminal import EXIT_WRONG_INPUT
 
 PROBE_S = 120.0
 POLL_S = 5.0

@@ -17,11 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 import psutil
 import requests
+
+from trainer.terminal import EXIT_WRONG_INPUT
 
 START_S = 120.0
 END_S = 10.0
@@ -29,7 +32,6 @@ POLL_S = 0.5
 PORTS = range(7000, 9900)
 """Below those that Ray gives to its workers (10002 on) and the kernel to clients."""
 OBJECT_STORE_BYTES = 500_000_000
-EXIT_WRONG_INPUT = 2
 
 
 class LocalCluster:
@@ -131,11 +133,9 @@ class LocalCluster:
     def _wait_until_it_takes_jobs(self) -> None:
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self._nodes[0].poll() is None:
-            try:
+            with suppress(requests.exceptions.ConnectionError):  # not up yet
                 if self.get("/api/jobs/").ok and self.living():
                     return
-            except requests.exceptions.ConnectionError:
-                pass  # not up yet
             time.sleep(POLL_S)
         log = (Path(self._folder.name) / "node-0.log").read_text(errors="replace")
         self.__exit__(None, None, None)

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from launch.cluster import connect
 from launch.follow import follow
-from launch.job import EXIT_STOPPED, EXIT_WRONG_INPUT, ClusterLost, submissions
+from launch.job import EXIT_STOPPED, ClusterLost, submissions
 from launch.settings import read_launch_settings
 from launch.status import split_arguments, the_job
-from launch.submit import refuse
 from trainer.compose import ConfigError
+from trainer.terminal import EXIT_WRONG_INPUT, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         client = connect(launch)
         name = str(the_job(submissions(client), names[0]).submission_id)
     except ConfigError as error:
-        return refuse(error)
+        return refuse(error.problems)
     if not following:
         print(client.get_job_logs(name), end="")
         return 0

@@ -22,9 +22,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from launch.prepare import Prepared, prepare_run
 from launch.settings import LaunchSettings, read_launch_settings, split_overrides
-from launch.submit import refuse
 from trainer.compose import ConfigError
 from trainer.placement import JUDGE_NODE
+from trainer.terminal import refuse
 
 TEMPLATES = {"kuberay": "rayjob.yaml.jinja", "slurm": "slurm.sh.jinja"}
 LONGEST_NAME = 47
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = read_launch_settings(ours)
         print(render(parsed.target, run, settings), end="")
     except ConfigError as error:
-        return refuse(error)
+        return refuse(error.problems)
     return 0
 
 

@@ -16,9 +16,8 @@ from rich.table import Table
 from launch.cluster import connect
 from launch.job import DIR_KEY, RUN_KEY, find, read_state, submissions
 from launch.settings import read_launch_settings, split_overrides
-from launch.submit import refuse
 from trainer.compose import ConfigError
-from trainer.main import FILE_WIDTH
+from trainer.terminal import FILE_WIDTH, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for job in [the_job(jobs, name) for name in names]:
             _print_job(job, console)
     except ConfigError as error:
-        return refuse(error)
+        return refuse(error.problems)
     if not names:
         console.print(_table(jobs) if jobs else "no jobs of this project on the cluster")
     return 0

@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 
 from launch.cluster import connect
-from launch.job import EXIT_WRONG_INPUT, submissions
+from launch.job import submissions
 from launch.settings import read_launch_settings
 from launch.status import split_arguments, the_job
-from launch.submit import refuse
 from trainer.compose import ConfigError
+from trainer.terminal import EXIT_WRONG_INPUT, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         jobs = submissions(client)
         found = [str(the_job(jobs, name).submission_id) for name in names]
     except ConfigError as error:
-        return refuse(error)
+        return refuse(error.problems)
     for name in found:
         asked = client.stop_job(name)
         print(

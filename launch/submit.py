@@ -18,11 +18,11 @@ from rich.console import Console
 
 from launch.cluster import connect
 from launch.follow import run_to_end
-from launch.job import EXIT_STOPPED, EXIT_WRONG_INPUT, ClusterLost, submit
+from launch.job import EXIT_STOPPED, ClusterLost, submit
 from launch.prepare import check_capacity, prepare_run, without_dry_run
 from launch.settings import LaunchSettings, read_launch_settings, split_overrides
 from trainer.compose import ConfigError
-from trainer.main import FILE_WIDTH
+from trainer.terminal import FILE_WIDTH, refuse
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return run_sweep(run, settings, console, retry_failed=parsed.retry_failed)
         return submit_run(run, settings, console, wait=not parsed.no_wait)
     except ConfigError as error:
-        return refuse(error, "nothing was submitted")
+        return refuse(error.problems, "nothing was submitted")
     except ClusterLost as error:
         console.print(f"error: {error}; the same command goes on from the last checkpoint", markup=False)
         return 1
@@ -87,16 +87,6 @@ def submit_run(overrides: Sequence[str], settings: LaunchSettings, console: Cons
     except KeyboardInterrupt:
         say(f"not following any more. The job goes on, and nobody restarts it; {_commands(prepared.spec.run)}")
         return EXIT_STOPPED
-
-
-def refuse(error: ConfigError, end: str = "") -> int:
-    """Print what is wrong, and what that means in the end; returns the exit code."""
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for problem in error.problems:
-        console.print(f"error: {problem}", markup=False)
-    if end:
-        console.print(end, markup=False)
-    return EXIT_WRONG_INPUT
 
 
 def _commands(name: str) -> str:

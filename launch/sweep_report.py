@@ -21,9 +21,7 @@ from launch.report.load import RATES, SweepRuns, load_sweep
 from launch.report.statistics import Arm, Difference, arms_of, difference, effects
 from launch.report.tables import TextTable, arm_table, difference_table, effect_table, run_table, write_csv
 from trainer.compose import ConfigError
-from trainer.main import FILE_WIDTH
-
-EXIT_WRONG_INPUT = 2
+from trainer.terminal import EXIT_WRONG_INPUT, FILE_WIDTH
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,9 +25,9 @@ from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, anchor_paths, 
 from trainer.plan import Plan, make_plan
 from trainer.preflight import data_problems, inspect_inputs, start_problems, static_problems
 from trainer.settings import Settings, read_settings
+from trainer.terminal import FILE_WIDTH, refuse
 
-EXIT_WRONG_INPUT = 2
-FILE_WIDTH = 140
+END = "nothing was started; all settings: python -m trainer.main --help"
 """Columns of a plan that goes to a file or a job log."""
 
 
@@ -65,8 +65,9 @@ def main() -> int:
     composed: list[DictConfig] = []
     app = hydra.main(version_base="1.3", config_path=str(CONFIG_DIR), config_name=CONFIG_NAME)(composed.append)
     if {"-m", "--multirun"} & set(sys.argv[1:]):
-        return _refuse(
-            ["--multirun: one process trains one run; python -m launch.submit --multirun submits a job for each point"]
+        return refuse(
+            ["--multirun: one process trains one run; python -m launch.submit --multirun submits a job for each point"],
+            END,
         )
     try:
         with hydra_raises():
@@ -76,9 +77,9 @@ def main() -> int:
         config = composed[0]
         settings, plan = prepare(config)
     except (HydraException, OmegaConfBaseException) as error:
-        return _refuse([explain(error)])
+        return refuse([explain(error)], END)
     except ConfigError as error:
-        return _refuse(error.problems)
+        return refuse(error.problems, END)
     plan.print(Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH))
     if settings.dry_run:
         return 0
@@ -100,14 +101,6 @@ def hydra_raises() -> Iterator[None]:
             del os.environ["HYDRA_FULL_ERROR"]
         else:
             os.environ["HYDRA_FULL_ERROR"] = before
-
-
-def _refuse(problems: tuple[str, ...] | list[str]) -> int:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for problem in problems:
-        console.print(f"error: {problem}", markup=False)
-    console.print("nothing was started; all settings: python -m trainer.main --help", markup=False)
-    return EXIT_WRONG_INPUT
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from omegaconf import DictConfig, OmegaConf
 from rich.console import Console
 
 from trainer.run_folder import RunFolder, open_run_folder
+from trainer.terminal import refuse
 
-EXIT_WRONG_INPUT = 2
 console = Console(highlight=False, soft_wrap=True)
 POLL_S = 0.5
 
@@ -35,8 +35,7 @@ def run_training(config: DictConfig) -> int:
     try:
         folder, state = open_run_folder(Path(config.run.dir).absolute(), plain)
     except ValueError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
-        return EXIT_WRONG_INPUT
+        return refuse([str(error)])
     config.run.dir = str(folder.path)
     OmegaConf.save(config, folder.path / "config.yaml", resolve=True)
     total = config.trainer.total_training_steps

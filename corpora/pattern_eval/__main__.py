@@ -36,7 +36,8 @@ from evaluation.pattern_eval.prompt_file import PromptFileError, fingerprint, re
 from evaluation.pattern_eval.responses import read_responses
 from evaluation.records import Prompt
 from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import EXIT_WRONG_INPUT, hydra_raises
+from trainer.main import hydra_raises
+from trainer.terminal import refuse
 
 Row = TypeVar("Row")
 
@@ -58,10 +59,7 @@ def main() -> int:
         problems = error.problems
     except ValueError as error:
         problems = str(error).splitlines()
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for problem in problems:
-        console.print(f"error: {problem}", markup=False)
-    return EXIT_WRONG_INPUT
+    return refuse(problems)
 
 
 def construct(config: DictConfig, console: Console) -> None:

@@ -32,7 +32,8 @@ from reward_workers.judges.settings import JudgeSettings
 from rollout_workers.families import Mode, check_mode
 from rollout_workers.modes import chat_template_kwargs
 from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import EXIT_WRONG_INPUT, FILE_WIDTH, hydra_raises
+from trainer.main import hydra_raises
+from trainer.terminal import FILE_WIDTH, refuse
 
 
 def main() -> int:
@@ -60,10 +61,7 @@ def main() -> int:
     except KeyboardInterrupt:
         console.print("stopped: finished benchmarks are kept; start the same command to go on")
         return 130
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
-    for problem in problems:
-        errors.print(f"error: {problem}", markup=False)
-    return EXIT_WRONG_INPUT
+    return refuse(problems)
 
 
 def measure(config: DictConfig, console: Console) -> BenchmarkRow:

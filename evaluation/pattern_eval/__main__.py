@@ -32,11 +32,13 @@ from evaluation.report.files import write_report
 from evaluation.report.terminal import print_report
 from evaluation.stopping import stop_on_signals
 from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import EXIT_WRONG_INPUT, FILE_WIDTH, hydra_raises
+from trainer.main import hydra_raises
+from trainer.terminal import FILE_WIDTH, refuse
 
 EXIT_SERVER_FAILED = 1
 EXIT_STOPPED = 130
 CONFIG_NAME = "pattern_eval"
+END = "nothing was asked; all settings: python -m evaluation.pattern_eval --help"
 
 
 def main() -> int:
@@ -54,11 +56,11 @@ def main() -> int:
         stop_on_signals()
         return evaluate(composed[0], console)
     except (HydraException, OmegaConfBaseException) as error:
-        return _refuse([explain(error)])
+        return refuse([explain(error)], END)
     except (ConfigError, PromptFileError) as error:
-        return _refuse(error.problems)
+        return refuse(error.problems, END)
     except ValueError as error:
-        return _refuse(str(error).splitlines())
+        return refuse(str(error).splitlines(), END)
     except RuntimeError as error:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"error: {error}", markup=False)
         return EXIT_SERVER_FAILED
@@ -111,14 +113,6 @@ def _oracle(settings: PageSettings) -> Oracle | None:
         return None
     found: Oracle = hydra.utils.get_object(settings.prompts.oracle)
     return found
-
-
-def _refuse(problems: Sequence[str]) -> int:
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for problem in problems:
-        console.print(f"error: {problem}", markup=False)
-    console.print("nothing was asked; all settings: python -m evaluation.pattern_eval --help", markup=False)
-    return EXIT_WRONG_INPUT
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from evaluation.records import Prompt
-from reward_workers.judges.answer_judge import AnswerJudge
+from reward_workers.judges.answer_judge import AnswerJudge, verdict_as_json, verdict_from_json
 from reward_workers.judges.cache import JudgeCache
 from reward_workers.judges.calls import Cost
 from reward_workers.judges.client import JudgeClient, JudgeReply
@@ -31,7 +31,7 @@ class CorrectnessJudge:
     def __init__(self, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
         self.settings = settings
         self.client = JudgeClient(settings)
-        self._questions = Questions[int](settings, "verdict_reminder", cache, _as_json, _from_json)
+        self._questions = Questions[int](settings, "verdict_reminder", cache, verdict_as_json, verdict_from_json)
 
     async def judge(self, question: str, criteria: str, reference: str, response: str) -> Verdict:
         """Stage ``judge``: value 1 or 0, or None with the reason ``judge_<why>``."""
@@ -103,14 +103,3 @@ class Correctness:
         for judge in (self._whole, self._extracted):
             if judge is not None:
                 await judge.aclose()
-
-
-def _as_json(verdict: int) -> dict[str, Any]:
-    return {"value": verdict}
-
-
-def _from_json(stored: dict[str, Any]) -> int:
-    value = stored["value"]
-    if type(value) is not int or value not in (0, 1):
-        raise ValueError(f"a stored verdict is {value!r}")
-    return value

@@ -37,7 +37,7 @@ class AnswerJudge:
             )
         self.settings = settings
         self.client = JudgeClient(settings)
-        self._questions = Questions[int](settings, "verdict_reminder", cache, _as_json, _from_json)
+        self._questions = Questions[int](settings, "verdict_reminder", cache, verdict_as_json, verdict_from_json)
 
     async def judge(self, question: str, reference: str, extracted: str) -> Verdict:
         """The verdict on one extracted answer.
@@ -81,11 +81,13 @@ def _read(outcome: JudgeReply | JudgeFailure, *compared: str) -> Decision:
     return parse_verdict(reply.text, *compared)
 
 
-def _as_json(verdict: int) -> dict[str, Any]:
+def verdict_as_json(verdict: int) -> dict[str, Any]:
+    """What the cache keeps of a verdict, 0 or 1."""
     return {"value": verdict}
 
 
-def _from_json(stored: dict[str, Any]) -> int:
+def verdict_from_json(stored: dict[str, Any]) -> int:
+    """The verdict that was kept; raises ValueError for anything else."""
     value = stored["value"]
     if type(value) is not int or value not in (0, 1):
         raise ValueError(f"a stored verdict is {value!r}")
