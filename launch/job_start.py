@@ -3,7 +3,8 @@
     python -m launch.job_start GPU_WAIT_S OVERRIDE...
 
 Every node that can get a part of the run must see the models, the prompts and the run folder, and have the keys. A run
-that asks for more GPUs than are free waits, and says so. Ends as `trainer.main`, or with 2 when the run cannot start.
+that asks for more GPUs than are free waits, and says so; so does one while another job trains on the cluster. Ends as
+`trainer.main`, or with 2 when the run cannot start.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from launch.secrets import missing, secrets_of
 from trainer.compose import ConfigError, compose_config, is_hub_id
 from trainer.main import prepare
 from trainer.preflight import gpu_roles
+from trainer.queue_owner import queue_in_use
 from trainer.settings import Settings
 from trainer.terminal import EXIT_WRONG_INPUT
 
@@ -158,6 +160,24 @@ def wait_for_gpus(asked: float, gpu_wait_s: float, say: Any = print) -> list[str
         time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
 
 
+def wait_for_queue(wait_s: float, say: Any = print) -> list[str]:
+    """Wait until no other job trains on this cluster; returns the problem when one still does after that time."""
+    deadline = time.monotonic() + wait_s
+    told = False
+    while queue_in_use():
+        if time.monotonic() >= deadline:
+            return [
+                f"another job trained on this cluster for {wait_s:g} s (launch.gpu_wait_s), and jobs of a Ray cluster "
+                "take turns: set sweep.max_concurrent=1 in a sweep, wait longer, stop the other one (ray job list), or "
+                "use another cluster"
+            ]
+        if not told:
+            say(f"waiting for another job that trains on this cluster; at most {wait_s:g} s", flush=True)
+            told = True
+        time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
+    return []
+
+
 def _sum(resources: Mapping[str, float], name: str) -> float:
     return float(resources.get(name, 0.0))
 
@@ -173,7 +193,7 @@ def check_cluster(overrides: Sequence[str], gpu_wait_s: float) -> tuple[list[str
     ray.init(address="auto", logging_level=logging.ERROR, log_to_driver=False)
     try:
         asked = sum(role.total for role in gpu_roles(settings, config))
-        problems = wait_for_gpus(asked, gpu_wait_s)
+        problems = wait_for_gpus(asked, gpu_wait_s) or wait_for_queue(gpu_wait_s)
         if problems:
             return problems, []
         needs = needs_of(settings, str(marker))

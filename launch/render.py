@@ -100,7 +100,8 @@ def worker_groups(prepared: Prepared) -> list[dict[str, Any]]:
     groups = [{"name": "gpu", "nodes": cluster.nodes - cluster.judge_nodes, "ray_start_params": gpus}]
     if cluster.judge_nodes:
         # KubeRay puts the value into a shell command: JSON in a quoted JSON string, as its documentation writes it.
-        kept = {**gpus, "resources": json.dumps(json.dumps({JUDGE_NODE: cluster.gpus_per_node}))}
+        # Without CPU slots nothing but judges runs there.
+        kept = {**gpus, "num-cpus": "0", "resources": json.dumps(json.dumps({JUDGE_NODE: cluster.gpus_per_node}))}
         groups.append({"name": "judges", "nodes": cluster.judge_nodes, "ray_start_params": kept})
     return groups
 

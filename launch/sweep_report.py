@@ -50,16 +50,19 @@ def write_report(sweep: SweepRuns, folder: Path, console: Console) -> None:
     arms = arms_of(sweep.runs, sweep.factors)
     found = effects(sweep.runs, sweep.factors, RATES)
     differences = [d for arm in arms[1:] for name in RATES if (d := difference(arm, arms[0], name)) is not None]
-    tables = [arm_table(arms, sweep.judge)]
+    whole = arm_table(arms, sweep.judge)
+    printed = rates_and_cost(whole)
+    tables = [*printed]
     if differences:
         tables.append(difference_table(differences))
     if found:
         tables.append(effect_table(found))
     runs = run_table(sweep.runs, list(sweep.factors))
-    for table, name in ((runs, "runs.csv"), (tables[0], "arms.csv")):
+    for table, name in ((runs, "runs.csv"), (whole, "arms.csv")):
         write_csv(table, folder / name)
     sentences = summary_lines(arms, differences)
-    console.print(as_rich(tables[0]))
+    for table in printed:
+        console.print(as_rich(table))
     for line in (*sentences, *(f"left out: {line}" for line in sweep.left_out)):
         console.print(line, markup=False)
     pictures = draw_all(sweep, arms, found, folder)
@@ -82,10 +85,19 @@ def summary_lines(arms: Sequence[Arm], differences: Sequence[Difference]) -> lis
     return lines
 
 
+def rates_and_cost(arms: TextTable) -> tuple[TextTable, TextTable]:
+    """The table of the arms in two: all columns in a row would leave no room for the arms' names."""
+    rates = ("arm", "seeds", *RATES)
+    cost = ("arm", *(column for column in arms.columns if column not in rates))
+    title = "tokens of a held-out rollout; training rollouts that a judge was asked for"
+    return arms.only(rates, arms.title), arms.only(cost, title)
+
+
 def as_rich(table: TextTable) -> Table:
+    """The first column gives way where the terminal is narrow, the numbers do not."""
     shown = Table(title=table.title, title_justify="left")
     for i, column in enumerate(table.columns):
-        shown.add_column(column, justify="left" if i == 0 else "right")
+        shown.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0, overflow="fold")
     for row in table.rows:
         shown.add_row(*row)
     return shown

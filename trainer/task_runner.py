@@ -16,6 +16,7 @@ from reward_workers.judges.fleet import JudgeFleet
 from trainer.judge_notices import JudgeNotices
 from trainer.pattern_trainer import make_trainer_cls
 from trainer.progress import Progress
+from trainer.queue_owner import require_free_queue
 from trainer.run_folder import RunFolder, write_json
 from trainer.tracking import build_trackers
 from trainer.watchdog import Watchdog
@@ -82,6 +83,7 @@ class TaskRunner(_VerlTaskRunner):
         state = folder.read_state()
         if state is None:
             raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")
+        require_free_queue()
         mix = plain["reward_mix"]
         self._notices = JudgeNotices(self._progress.say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
         watchdog = Watchdog(config.run.stall_timeout_s, folder.error)

@@ -17,6 +17,11 @@ class TextTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    def only(self, columns: Sequence[str], title: str) -> TextTable:
+        """The same rows with some of the columns."""
+        places = [self.columns.index(column) for column in columns]
+        return TextTable(title, tuple(columns), tuple(tuple(row[i] for i in places) for row in self.rows))
+
 
 def arm_table(arms: Sequence[Arm], judge: str) -> TextTable:
     """Mean and standard deviation over seeds of every arm; a star marks the Pareto front."""

@@ -123,6 +123,12 @@ def test_a_split_keeps_judges_and_policy_apart(tree: Tree):
     assert "leaves none for the policy" in problem
 
 
+def test_judges_of_a_split_fit_on_a_node_without_cpu_slots(tree: Tree):
+    """Nothing else of a run is placed there then, and the run outlives the node."""
+    config = tree([PAPER, SPLIT])
+    assert [config.judges[name].serve.cpus_per_replica for name in ("fallback", "pattern_rm")] == [0, 0]
+
+
 def test_a_split_needs_judges_that_stay_on_their_nodes(tree: Tree):
     problems = gpu_problems(tree, "cluster=two_nodes_16gpu", "cluster.judge_nodes=1")
     assert [problem.split()[0] for problem in problems] == [

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
+
+from launch.wandb_sections import VARIED, metrics_of, sections
+from trainer.tracking.wandb_tracker import TRADE_OFF
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 
@@ -51,6 +55,17 @@ def test_metrics_of_every_step(pattern_run):
             "timing_s/step",
             "actor/grad_norm",
         } <= set(row)
+
+
+def test_the_wandb_workspace_shows_what_a_run_logs(pattern_run):
+    def bare(name: str) -> str:
+        return name.removeprefix("reward_mix/").removeprefix("heldout/")  # one function makes both
+
+    logged = {bare(name) for row in pattern_run.metrics() for name in row}
+    shown = {bare(name) for section in sections() for panel in section.panels for name in metrics_of(panel)}
+    assert shown - logged == {TRADE_OFF}  # of the W&B tracker alone
+    config = OmegaConf.load(pattern_run.folder / "config.yaml")
+    assert [key for key in VARIED if OmegaConf.select(config, key) is None] == []
 
 
 def test_the_vision_tower_stays_frozen(pattern_run):

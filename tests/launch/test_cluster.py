@@ -237,6 +237,34 @@ class _answering:
         self._server.server_close()
 
 
+HOLDER = """
+import time, ray
+ray.init()
+queue = ray.remote(type("Queue", (), {})).options(name="TransferQueueController", namespace="transfer_queue").remote()
+print("training", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_a_second_job_waits_for_its_turn(cluster, launch, run):
+    """job_start itself, while a job of another kind holds the name that a training holds."""
+    ray = [sys.executable, "-m", "ray.scripts.scripts", "job"]
+    holder = [*ray, "submit", "--no-wait", "--submission-id=holder", "--", sys.executable, "-c", HOLDER]
+    subprocess.run(holder, env=cluster.environment, check=True, capture_output=True)
+    try:
+        deadline = time.monotonic() + 60
+        while "training" not in cluster.get("/api/jobs/holder/logs").json()["logs"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        done = launch("submit", *run, f"launch.python={sys.executable}", "launch.gpu_wait_s=1", "run.name=turn")
+    finally:
+        subprocess.run([*ray, "stop", "holder"], env=cluster.environment, check=True, capture_output=True)
+    assert done.returncode == 2, done.stdout
+    assert "waiting for another job that trains on this cluster; at most 1 s" in done.stdout
+    assert "error: another job trained on this cluster for 1 s" in done.stdout
+
+
 @pytest.mark.slow
 def test_a_run_of_two_nodes_is_checked_on_both(cluster, launch, run, tmp_path):
     """job_start itself, on a second raylet of this machine that has no key and the same files."""

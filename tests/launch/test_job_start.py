@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from launch import job_start
-from launch.job_start import Seen, inspect_here, needs_of, problems_of, wait_for_gpus
+from launch.job_start import Seen, inspect_here, needs_of, problems_of, wait_for_gpus, wait_for_queue
 from trainer.compose import compose_config
 from trainer.main import prepare
 
@@ -101,3 +101,28 @@ def test_a_run_does_not_wait_forever(free_gpus):
 def test_free_gpus_are_taken_at_once(free_gpus):
     wanted = free_gpus(8)
     assert wait_for_gpus(8, 0) == [] and wanted == []
+
+
+@pytest.fixture
+def other_job(monkeypatch):
+    """Whether another job trains on the cluster, one answer a look."""
+
+    def answers(*busy: bool) -> None:
+        left = list(busy)
+        monkeypatch.setattr(job_start, "queue_in_use", lambda: left.pop(0) if len(left) > 1 else left[0])
+        monkeypatch.setattr(job_start, "POLL_S", 0.01)
+
+    return answers
+
+
+def test_jobs_of_one_cluster_take_turns(other_job):
+    other_job(True, True, False)
+    said = []
+    assert wait_for_queue(5, lambda line, flush: said.append(line)) == []
+    assert said == ["waiting for another job that trains on this cluster; at most 5 s"]
+
+
+def test_a_job_does_not_wait_for_another_forever(other_job):
+    other_job(True)
+    (problem,) = wait_for_queue(0.05, lambda line, flush: None)
+    assert problem.startswith("another job trained on this cluster for 0.05 s (launch.gpu_wait_s)")

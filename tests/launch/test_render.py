@@ -67,6 +67,8 @@ def test_a_rayjob_has_the_nodes_of_its_cluster(settings, cluster):
 @pytest.mark.integration
 def test_nodes_of_judges_offer_the_resource_that_judges_take(settings):
     groups = manifest(settings, "split_three_nodes_24gpu")["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert "num-cpus" not in groups[0]["rayStartParams"]
+    assert groups[1]["rayStartParams"]["num-cpus"] == "0"
     quoted = groups[1]["rayStartParams"]["resources"]
     shell = subprocess.run(["bash", "-c", f"printf %s {quoted}"], capture_output=True, text=True, check=True).stdout
     assert json.loads(shell) == {"judge_node": 8}
@@ -122,7 +124,7 @@ def test_the_slurm_script_brings_up_ray_and_passes_signals_on(settings, tmp_path
         "srun": f'case "$*" in *hostname*) echo 10.0.0.1 ;; *) echo "$*" >> {log} ;; esac',
         "ray": "exit 0",
         "python": 'case "$*" in *token_hex*) echo t; exit ;; esac\n'
-        'trap "exit 130" TERM; kill -USR1 $PPID; while :; do sleep 0.05; done',
+        'trap "exit 130" TERM; sleep 1; kill -USR1 $PPID; while :; do sleep 0.05; done',
     }
     for name, body in commands.items():
         (stand_ins / name).write_text(f"#!/usr/bin/env bash\n{body}\n")
@@ -148,8 +150,8 @@ def test_the_slurm_script_brings_up_ray_and_passes_signals_on(settings, tmp_path
     started = {line.split("--nodelist=")[1].split()[0]: line for line in calls if "ray start" in line}
     assert set(started) == {"n0", "n1", "n2"}
     assert "--head" in started["n0"]
-    assert "--resources={}" in started["n1"]
-    assert '--resources={"judge_node": 8}' in started["n2"]
+    assert "--resources" not in started["n1"] and "--num-cpus" not in started["n1"]
+    assert '--num-cpus=0 --resources={"judge_node": 8}' in started["n2"]
     assert calls[-1] == "scontrol requeue 7"
 
 

@@ -19,6 +19,7 @@ from launch.report.statistics import Arm, arms_of, difference, effects, mean_of,
 from launch.sweep_report import main, write_report
 from reward_workers.records import LABELS
 from trainer.compose import ConfigError
+from trainer.terminal import FILE_WIDTH
 
 
 def rates(trigger: float, **labels: float) -> dict:
@@ -148,6 +149,15 @@ def test_the_report_is_written_and_says_what_the_seeds_allow(sweep_dir):
     rows = list(csv.DictReader((sweep_dir / "report" / "runs.csv").open()))
     assert len(rows) == 6
     assert (rows[3]["reward_mix"], rows[3]["seed"], rows[3]["trigger"]) == ("pattern_rl", "0", "0.08")
+
+
+def test_names_of_arms_are_whole_in_a_log_file(sweep_dir):
+    console = Console(width=FILE_WIDTH, highlight=False, record=True, file=io.StringIO())
+    write_report(load_sweep(Manifest.read(sweep_dir / "manifest.json")), sweep_dir / "report", console)
+    rows = [line for line in console.export_text().splitlines() if line.startswith("│ * reward_mix=pattern_rl ")]
+    assert len(rows) == 2  # rates, cost
+    assert "62.0 ± 2.6" in rows[0] and "8.0 ± 2.0" in rows[0]  # accuracy of 61, 65, 60
+    assert "100 ± 0" in rows[1] and "6.00 ± 0.00" in rows[1]
 
 
 def test_one_arm_has_nothing_to_compare(sweep_dir, capsys):

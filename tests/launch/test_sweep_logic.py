@@ -98,6 +98,15 @@ def test_a_killed_point_is_submitted_again_as_often_as_allowed(fake_jobs, launch
     assert other.points["a"].exit_code == 137
 
 
+def test_a_point_whose_job_does_not_start_makes_room_for_the_others(fake_jobs, launch_settings, tmp_path):
+    manifest = Manifest.open(tmp_path, "s")
+    jobs = fake_jobs([("PENDING", None)], OK)
+    said = run(jobs, launch_settings("launch.start_timeout_s=0.01"), manifest, [point(n) for n in "ab"])
+    assert states(manifest) == {"a": "stopped", "b": "finished"}
+    assert jobs.stopped == ["s-a-1"]
+    assert "s-a-1 did not start within launch.start_timeout_s and is stopped" in said
+
+
 def test_a_job_of_an_earlier_command_is_watched_on(fake_jobs, launch_settings, tmp_path):
     jobs = fake_jobs(OK)
     jobs.submit_job(entrypoint="", submission_id="s-a-1", runtime_env={}, metadata={})

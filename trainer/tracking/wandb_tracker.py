@@ -39,7 +39,7 @@ class WandbTracker:
             "config": dict(config),
         }
         quiet = wandb.Settings(silent=True, init_timeout=INIT_TIMEOUT_S, console="off")
-        mode: Any = os.environ.get("WANDB_MODE") or ("online" if _has_key() else "offline")
+        mode: Any = os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
         try:
             self._run = wandb.init(mode=mode, settings=quiet, **arguments)
         except Exception:  # W&B raises many types for network, key and quota; offline needs none of them
@@ -77,7 +77,8 @@ class WandbTracker:
         return value
 
 
-def _has_key() -> bool:
+def has_key() -> bool:
+    """Whether a key for W&B is set: WANDB_API_KEY, or what `wandb login` left in ~/.netrc."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     import netrc
