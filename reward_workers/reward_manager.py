@@ -31,6 +31,7 @@ from reward_workers.scoring import Rollout, RolloutScorer
 from reward_workers.verifier import Verifier
 from reward_workers.worker_index import worker_index
 from rollout_workers.channels import split_channels
+from rollout_workers.families import Mode
 
 
 class PatternRewardManager(RewardManagerBase):
@@ -42,7 +43,7 @@ class PatternRewardManager(RewardManagerBase):
 
     def __init__(self, config: DictConfig, tokenizer: Any, compute_score: Any, **_verl_reward_model: Any):
         super().__init__(config, tokenizer, compute_score)
-        self._policy = config.policy
+        self._family = config.policy.family
         self._scorer = build_scorer(
             cast(dict[str, Any], OmegaConf.to_container(config, resolve=True)),
             worker=worker_index(ray.get_runtime_context().get_actor_name()),
@@ -62,10 +63,10 @@ class PatternRewardManager(RewardManagerBase):
         n_tokens = int(fields["response_len"])
         channels = split_channels(
             self.tokenizer.decode(item.batch["responses"][:n_tokens], skip_special_tokens=False),
-            mode=self._policy.mode,
+            mode=fields["mode"],
             prompt_tail=fields["prompt_tail"],
             finish_reason="length" if fields["truncated"] else "stop",
-            family=self._policy.family,
+            family=self._family,
         )
         rollout = Rollout(
             prompt_id=str(info["prompt_id"]),
@@ -89,7 +90,9 @@ class PatternRewardManager(RewardManagerBase):
             "reward_extra_info": {
                 "acc": float(record.verdict.value == 1),
                 "unscored": float(record.reward is None),
-                "record": json.dumps(_as_line(record, rollout, channels.flags, calls), ensure_ascii=False),
+                "record": json.dumps(
+                    _as_line(record, rollout, fields["mode"], channels.flags, calls), ensure_ascii=False
+                ),
             },
         }
 
@@ -135,9 +138,12 @@ def judge_clients(scorer: RolloutScorer) -> dict[str, JudgeClient]:
     return {name: judge.client for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
 
 
-def _as_line(record: RewardRecord, rollout: Rollout, flags: Any, calls: Sequence[JudgeCall]) -> dict[str, Any]:
+def _as_line(
+    record: RewardRecord, rollout: Rollout, mode: Mode, flags: Any, calls: Sequence[JudgeCall]
+) -> dict[str, Any]:
     return {
         **record.as_dict(),
+        "mode": mode,
         "question": rollout.question,
         "reference": rollout.reference,
         "visible": rollout.visible,

@@ -24,6 +24,7 @@ import ray
 import torch
 import transfer_queue as tq
 import verl
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.experimental.agent_loop import AgentLoopOutput, AgentLoopWorker
 from verl.experimental.agent_loop.agent_loop import DictConfigWrap
@@ -39,10 +40,11 @@ from verl.utils.rollout_trace import rollout_trace_attr
 from verl.utils.tensordict_utils import assign_non_tensor_data, get_non_tensor_data, list_of_dict_to_tensordict
 from verl.utils.tokenizer import get_processor_token_id
 
-from rollout_workers.modes import check_prompt_tail, prompt_tail
+from rollout_workers.families import Mode
+from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
 from rollout_workers.prompt_inputs import PromptInputs, actor_inputs, without_pixels
 from rollout_workers.queue_records import QueueRecord, queue_record
-from rollout_workers.reward_call import PATTERN_WEIGHTS, is_truncated, reward_batch
+from rollout_workers.reward_call import MODE, PATTERN_WEIGHTS, SAMPLING_SEED, is_truncated, reward_batch
 from rollout_workers.upstream import require_verl
 
 require_verl(verl.__version__, "rollout_workers.agent_loop")
@@ -66,19 +68,30 @@ class PatternAgentLoopWorker(_StockWorker):
         AgentLoopWorker.__init__(self, *args, **kwargs)
         tq.init()
         self.background_tasks: set[asyncio.Task[Any]] = set()
+        self._chats: dict[Mode | None, SingleTurnAgentLoop] = {}
 
-    @cached_property
-    def _chat(self) -> SingleTurnAgentLoop:
-        """verl's loop, for its rendering of messages; one for all rollouts, built inside of the running event loop."""
-        return SingleTurnAgentLoop(
-            trainer_config=DictConfigWrap(self.config),
-            server_manager=self.llm_client,
-            tokenizer=self.tokenizer,
-            processor=self.processor,
-            dataset_cls=self.dataset_cls,
-            data_config=DictConfigWrap(self.config.data),
-            hf_model_type=self.hf_model_type,
-        )
+    def _chat(self, mode: Mode | None = None) -> SingleTurnAgentLoop:
+        """verl's loop, for its rendering of messages; one for all rollouts, built inside of the running event loop.
+
+        Args:
+            mode: renders prompts in this mode; None as `data.apply_chat_template_kwargs` says.
+        """
+        if mode not in self._chats:
+            data = self.config.data
+            if mode is not None:
+                data = OmegaConf.merge(data)  # a copy
+                switch = chat_template_kwargs(self.config.policy.family, mode)
+                OmegaConf.update(data, "apply_chat_template_kwargs", switch, merge=True, force_add=True)
+            self._chats[mode] = SingleTurnAgentLoop(
+                trainer_config=DictConfigWrap(self.config),
+                server_manager=self.llm_client,
+                tokenizer=self.tokenizer,
+                processor=self.processor,
+                dataset_cls=self.dataset_cls,
+                data_config=DictConfigWrap(data),
+                hf_model_type=self.hf_model_type,
+            )
+        return self._chats[mode]
 
     @cached_property
     def _vision_ids(self) -> frozenset[int]:
@@ -145,7 +158,9 @@ class PatternAgentLoopWorker(_StockWorker):
         if self._vision_ids and rollout.name == "vllm":
             # A sampled placeholder would count as an image that is not there; the actor's forward pass then fails.
             params["logit_bias"] = dict.fromkeys(self._vision_ids, -100.0)
-        inputs = await self._build_inputs(list(sample["raw_prompt"]))
+        if SAMPLING_SEED in sample:
+            params["seed"] = int(sample[SAMPLING_SEED])
+        inputs = await self._build_inputs(list(sample["raw_prompt"]), sample.get(MODE))
         sample["raw_prompt"] = without_pixels(sample["raw_prompt"])
         tasks = [
             asyncio.create_task(self._run_rollout(inputs, params, {**sample, "session_id": i}, validate))
@@ -154,13 +169,16 @@ class PatternAgentLoopWorker(_StockWorker):
         errors = await _settle_session_tasks(tasks)
         return ([] if errors else [task.result() for task in tasks]), errors
 
-    async def _build_inputs(self, messages: list[dict[str, Any]]) -> PromptInputs:
+    async def _build_inputs(self, messages: list[dict[str, Any]], mode: Mode | None) -> PromptInputs:
         """Render a prompt, once.
 
+        Args:
+            mode: of the row; None for `policy.mode`.
+
         Raises:
-            ValueError: the prompt is longer than `rollout.prompt_length`, or does not put the model into `policy.mode`.
+            ValueError: the prompt is longer than `rollout.prompt_length`, or does not put the model into its mode.
         """
-        chat = self._chat
+        chat = self._chat(mode)
         media = await chat.process_multi_modal_info(messages)
         chat._assert_mm_supported(bool(media))
         processor_output: dict[str, Any] = {}
@@ -173,7 +191,7 @@ class PatternAgentLoopWorker(_StockWorker):
         )
         policy = self.config.policy
         tail = prompt_tail(self.tokenizer.decode(token_ids[-TAIL_TOKENS:], skip_special_tokens=False), policy.family)
-        check_prompt_tail(tail, policy.mode, policy.family)
+        check_prompt_tail(tail, mode or policy.mode, policy.family)
         model_inputs = actor_inputs(processor_output)
         images = media.get("images")
         return PromptInputs(
@@ -226,7 +244,7 @@ class PatternAgentLoopWorker(_StockWorker):
         """One response of the rollout server, as stock verl's single-turn loop returns it."""
         metrics: dict[str, Any] = {}
         videos = inputs.multi_modal_data.get("videos")
-        payload = self._chat.build_sglang_video_payload(videos, inputs.multi_modal_inputs)
+        payload = self._chat().build_sglang_video_payload(videos, inputs.multi_modal_inputs)
         with simple_timer("generate_sequences", metrics):
             answer = await self.llm_client.generate(
                 request_id=self._request_id(sample, validate),
@@ -262,7 +280,7 @@ class PatternAgentLoopWorker(_StockWorker):
         With `full_determinism` verl hands the id on to vLLM, where it must be unique, and the same in every run.
         """
         if self.rollout_config.full_determinism:
-            split = "val" if validate else "train"
+            split = sample.get(MODE) or ("val" if validate else "train")
             return f"{split}-{sample['global_steps']}-{sample['index']}-{sample['session_id']}"
         return str(sample["uid"])
 
@@ -279,6 +297,7 @@ class PatternAgentLoopWorker(_StockWorker):
                 output.prompt_ids,
                 output.response_ids,
                 sample,
+                mode=sample.get(MODE) or self.config.policy.mode,
                 prompt_tail=inputs.tail,
                 validate=validate,
                 truncated=is_truncated(output.response_ids, self._stop_ids),

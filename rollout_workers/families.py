@@ -16,6 +16,7 @@ PromptTail = Literal["open", "closed", "none"]
 """How a rendered prompt ends: inside a think block, behind a closed one, or without any."""
 
 MODES: tuple[Mode, ...] = ("nt", "t")
+MODE_NAMES: dict[Mode, str] = {"nt": "non-thinking", "t": "thinking"}
 PROMPT_TAILS: tuple[PromptTail, ...] = ("open", "closed", "none")
 
 
@@ -102,8 +103,8 @@ def get_family(family: str | Family) -> Family:
         return family
     if family not in FAMILIES:
         raise ValueError(
-            f"policy.family={family!r} is not a known model family; use one of {sorted(FAMILIES)} "
-            f"or add an entry to rollout_workers/families.py"
+            f"family {family!r} is not a known model family; use one of {sorted(FAMILIES)} (raw: the server splits the "
+            "channels), or add an entry to rollout_workers/families.py"
         )
     return FAMILIES[family]
 

@@ -28,6 +28,16 @@ def chat_template_kwargs(family: str | Family, mode: str) -> dict[str, Any]:
     return dict(get_family(family).mode_kwargs[check_mode(mode)])
 
 
+def has_switch(family: str | Family) -> bool:
+    """Whether the family's chat template arguments tell the modes apart; else a mode is another checkpoint.
+
+    Raises:
+        ValueError: unknown family.
+    """
+    kwargs = get_family(family).mode_kwargs
+    return kwargs["nt"] != kwargs["t"]
+
+
 def prompt_tail(rendered_prompt: str, family: str | Family = "qwen3_vl") -> PromptTail:
     """How a rendered prompt (special tokens kept) ends.
 

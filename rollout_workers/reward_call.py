@@ -14,7 +14,7 @@ import torch
 from tensordict import TensorDict
 from verl import DataProto
 
-from rollout_workers.families import PromptTail
+from rollout_workers.families import Mode, PromptTail
 
 
 class RewardBatch(DataProto):
@@ -32,6 +32,12 @@ class RewardBatch(DataProto):
 PATTERN_WEIGHTS = "pattern_weights"
 """Column with the pattern weights in force, by label; the agent loop manager adds it to each batch of prompts."""
 
+MODE = "thinking_mode"
+"""Column with the mode that a prompt is asked in, where a batch holds both; without it `policy.mode` counts."""
+
+SAMPLING_SEED = "sampling_seed"
+"""Column with the seed of a prompt's request; without it vLLM draws from the stream that all requests share."""
+
 SAMPLE_KEYS = (
     *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
     PATTERN_WEIGHTS,
@@ -44,6 +50,7 @@ def reward_batch(
     response_ids: list[int],
     sample: Mapping[str, Any],
     *,
+    mode: Mode,
     prompt_tail: PromptTail,
     validate: bool,
     truncated: bool,
@@ -52,8 +59,8 @@ def reward_batch(
 
     Returns:
         batch: prompts (1, P), responses (1, R), attention_mask (1, P + R), all int64, without padding.
-        non_tensor_batch: object arrays of length 1: `SAMPLE_KEYS`, prompt_len, response_len, prompt_tail, validate,
-        truncated.
+        non_tensor_batch: object arrays of length 1: `SAMPLE_KEYS`, prompt_len, response_len, mode, prompt_tail,
+        validate, truncated.
 
     Raises:
         ValueError: the data set row lacks one of `SAMPLE_KEYS`.
@@ -72,6 +79,7 @@ def reward_batch(
     values = {key: sample[key] for key in SAMPLE_KEYS} | {
         "prompt_len": len(prompt_ids),
         "response_len": len(response_ids),
+        "mode": mode,
         "prompt_tail": prompt_tail,
         "validate": validate,
         "truncated": truncated,

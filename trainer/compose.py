@@ -32,6 +32,12 @@ CONFIG_NAME = "train"
 LAUNCH_SECTIONS = ("launch", "sweep", "render")
 """Sections of `configs/launch.yaml`: settings of the job's submission, which a run does not have."""
 
+OWN_MODEL = (
+    "for another model choose one of these, or model=hosted for an endpoint, and set model.name, model.family, "
+    "model.decoding.{nt,t} as its model card gives them, and model.servers"
+)
+"""What to do where `configs/evaluation/model` has no file: decoding is never guessed."""
+
 FREEZE_MODULE = "rollout_workers.freeze_vision_on"
 
 
@@ -109,9 +115,13 @@ def anchor_paths(config: DictConfig) -> None:
     another type than text are left for the typed check.
     """
     config.run.dir = _absolute(config.run.dir)
-    for key in ("train_files", "val_files"):
-        paths = config.corpus[key]
-        config.corpus[key] = [_absolute(path) for path in paths] if isinstance(paths, ListConfig) else _absolute(paths)
+    for section, key in (
+        (config.corpus, "train_files"),
+        (config.corpus, "val_files"),
+        (config.pattern_eval, "prompts"),
+    ):
+        paths = section[key]
+        section[key] = [_absolute(path) for path in paths] if isinstance(paths, ListConfig) else _absolute(paths)
     config.policy.path = _absolute_model(config.policy.path)
     for judge in config.judges.values():
         if isinstance(judge, DictConfig) and isinstance(judge.get("serve"), DictConfig):
@@ -176,7 +186,8 @@ def explain(error: Exception) -> str:
         options = [
             path.stem for root in (CONFIG_DIR, CONFIG_DIR / "evaluation") for path in (root / option[1]).glob("*.yaml")
         ]
-        return f"{option[1]}={option[2]}: no such option{nearest(option[2], options)}"
+        found = f"{option[1]}={option[2]}: no such option{nearest(option[2], options)}"
+        return f"{found}; {OWN_MODEL}" if option[1] == "model" else found
     if isinstance(cause, ConfigError):
         return str(cause)
     return f"{first_line(error)} (write overrides as key=value or group=option, in quotes where they hold blanks)"

@@ -18,8 +18,11 @@ import transfer_queue as tq
 from omegaconf import OmegaConf
 from tensordict import TensorDict
 from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls
+from verl.utils.debug import marked_timer
 
 from trainer.label_metrics import Record
+from trainer.paired_evaluation import PairedEvaluation
+from trainer.paired_prompts import paired_prompts
 from trainer.progress import Progress
 from trainer.reward_loop import restarting_reward_workers
 from trainer.run_folder import RunFolder, append_jsonl
@@ -37,6 +40,7 @@ class PatternTrainerMixin(PPOTrainer):
     """Placed before a verl trainer by `make_trainer_cls`; `attach` must be called before `fit`."""
 
     total_training_steps: int
+    val_dataloader: Any
 
     def attach(
         self,
@@ -63,6 +67,7 @@ class PatternTrainerMixin(PPOTrainer):
         reward_mix = cast(dict[str, Any], OmegaConf.to_container(self.config.reward_mix, resolve=True))
         self._schedule = build_schedule(reward_mix)
         self._step_verdicts: list[int] = []
+        self._paired: PairedEvaluation | None = None
 
     def request_stop(self) -> None:
         """Finish the current step, write a checkpoint, and return from `fit`."""
@@ -80,10 +85,33 @@ class PatternTrainerMixin(PPOTrainer):
         with restarting_reward_workers(self.config.run.reward_worker_restarts):
             super()._setup()
 
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        if not self.config.pattern_eval.every:
+            return
+        self._paired = PairedEvaluation(
+            prompts=paired_prompts(
+                self.config,
+                self.val_dataset,
+                self.tokenizer,
+                self.processor,
+                on_batch=lambda: self._watchdog.beat(f"PatternEval at step {self.global_steps}"),
+            ),
+            every=self.config.pattern_eval.every,
+            last_step=self.total_training_steps,
+            seed=self.config.seed,
+            folder=self._folder,
+            attempt=self._attempt,
+            progress=self._progress,
+        )
+
     # ---- the loop ----
 
     def fit(self, agent_loop_manager: Any) -> None:
         agent_loop_manager.weights_of = self._weights_of
+        self.agent_loop_manager = agent_loop_manager
+        if self._paired is not None and self._paired.is_missing(self.global_steps):
+            self.logger.log(self._evaluate_pairs(self._paired), step=self.global_steps)
         super().fit(agent_loop_manager)
 
     def _weights_of(self, step: int, validate: bool) -> Weights:
@@ -119,8 +147,25 @@ class PatternTrainerMixin(PPOTrainer):
 
     def on_validate_begin(self) -> None:
         self._watchdog.beat(f"validation at step {self.global_steps}")
-        self._progress.say(f"validating on {len(self.val_dataset):,} held-out prompts")
+        if not self._validates_pairs:
+            self._progress.say(f"validating on {len(self.val_dataset):,} held-out prompts")
         super().on_validate_begin()
+
+    @property
+    def _validates_pairs(self) -> bool:
+        return self._paired is not None and self.val_dataloader is self._paired.prompts
+
+    def _evaluate_pairs(self, paired: PairedEvaluation) -> dict[str, float]:
+        """PatternEval of the current weights: verl's own validation, over the paired prompts."""
+        heldout, self.val_dataloader = self.val_dataloader, paired.prompts
+        try:
+            paired.begin()
+            self.on_validate_begin()
+            metrics: dict[str, float] = self._validate()
+            self.on_validate_end()
+        finally:
+            self.val_dataloader = heldout
+        return metrics
 
     def _save_checkpoint(self) -> None:
         self._watchdog.beat(f"checkpoint of step {self.global_steps}")
@@ -196,6 +241,11 @@ class PatternTrainerMixin(PPOTrainer):
     def _compute_metrics(
         self, batch: Any, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
     ) -> None:
+        # A run that ends before its time ends soon; the next start evaluates what is missing.
+        ends_early = self._stop_requested or self.ended_by is not None
+        if self._paired is not None and self._paired.is_due(global_steps) and not ends_early:
+            with marked_timer("pattern_eval", timing_raw):
+                metrics.update(self._evaluate_pairs(self._paired))
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
         records = _in_order(_read_records(batch).values())
         components = self._components(records) | self._schedule.metrics()
@@ -215,6 +265,8 @@ class PatternTrainerMixin(PPOTrainer):
     ) -> dict[str, float]:
         """Held-out metrics from the records (verl's own would average over the JSON strings)."""
         records = [json.loads(text) for text in reward_extra_infos_dict["record"]]
+        if self._paired is not None and self._validates_pairs:
+            return self._paired.finish(records)
         self._keep(_in_order(records), "heldout")
         components = self._components(records)
         self._progress.heldout(self.global_steps, components)

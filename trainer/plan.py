@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from reward_workers.judges.settings import JudgeSettings
+from rollout_workers.families import MODE_NAMES, check_mode
 from trainer.batch import read_batch
 from trainer.compose import is_hub_id
 from trainer.endpoints import shown
@@ -53,6 +54,7 @@ def make_plan(settings: Settings, config: DictConfig, inputs: Inputs) -> Plan:
         *_judge_rows(settings, inputs),
         ("reward", describe_reward(settings.reward_mix)),
         *_folder_rows(settings, config),
+        ("PatternEval", describe_pattern_eval(settings, inputs)),
     ]
     notes = cautions(config)
     missing = [f"{key}: {path} is {ABSENT}" for key, path in inputs.missing]
@@ -116,7 +118,7 @@ def describe_judge(judge: JudgeSettings, inputs: Inputs) -> str:
 def _model_rows(settings: Settings, inputs: Inputs) -> Iterator[Row]:
     policy = settings.policy
     tower = "frozen" if policy.freeze_vision_tower else "trained"
-    mode = {"nt": "non-thinking", "t": "thinking"}[policy.mode]
+    mode = MODE_NAMES[check_mode(policy.mode)]
     yield "policy", f"{policy.name}: {_where('policy.path', policy.path, inputs)}"
     yield (
         "",
@@ -134,7 +136,7 @@ def _data_rows(settings: Settings, config: DictConfig, inputs: Inputs) -> Iterat
 
 
 def _describe_files(paths: Files, inputs: Inputs, limit: int) -> str:
-    known = {file.path: file for file in (*inputs.train, *inputs.val)}
+    known = {file.path: file for file in (*inputs.train, *inputs.val, *inputs.paired)}
     texts = []
     for path in paths:
         file = known.get(Path(path))
@@ -144,6 +146,18 @@ def _describe_files(paths: Files, inputs: Inputs, limit: int) -> str:
             depth = "all checked" if file.deep_rows == file.rows else f"images of the first {file.deep_rows:,} checked"
             texts.append(f"{path} ({file.rows:,} rows, {depth})")
     return ", ".join(texts) + (f", first {limit:,} used" if limit > 0 else "")
+
+
+def describe_pattern_eval(settings: Settings, inputs: Inputs) -> str:
+    """When the policy is evaluated in which modes, on what, and what that gives."""
+    paired = settings.pattern_eval
+    if not paired.every:
+        return "never (pattern_eval.every=0)"
+    modes = " and ".join(MODE_NAMES[mode] for mode in paired.modes)
+    prompts = "the held-out prompts" if paired.prompts is None else _describe_files(paired.prompts, inputs, 0)
+    number = "all" if paired.max_prompts is None else f"the first {paired.max_prompts:,}"
+    gives = "" if settings.pattern_rm is not None else "; accuracy only: this reward asks no PatternRM"
+    return f"step 0, every {paired.every:,} steps and the last; {number} of {prompts}, {modes}{gives}"
 
 
 def _judge_rows(settings: Settings, inputs: Inputs) -> Iterator[Row]:

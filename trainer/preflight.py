@@ -27,13 +27,14 @@ class Inputs:
     """Files that a run reads.
 
     Attributes:
-        train, val: the prompt files that exist here, checked.
+        train, val, paired: the prompt files that exist here, checked; `paired` are those of `pattern_eval.prompts`.
         missing: (key, path) of files and folders that are not on this machine.
         problems: what is wrong with those that are.
     """
 
     train: tuple[PromptFile, ...]
     val: tuple[PromptFile, ...]
+    paired: tuple[PromptFile, ...]
     missing: tuple[tuple[str, str], ...]
     problems: tuple[str, ...]
 
@@ -57,10 +58,15 @@ def gpu_roles(settings: Settings, config: DictConfig) -> list[Role]:
 
 def inspect_inputs(settings: Settings) -> Inputs:
     """Read the prompt files and look for the models."""
-    corpus = settings.corpus
     missing: list[tuple[str, str]] = []
-    files: dict[str, list[PromptFile]] = {"corpus.train_files": [], "corpus.val_files": []}
-    for key, paths in (("corpus.train_files", corpus.train_files), ("corpus.val_files", corpus.val_files)):
+    corpus, paired = settings.corpus, settings.pattern_eval
+    named = {
+        "corpus.train_files": corpus.train_files,
+        "corpus.val_files": corpus.val_files,
+        "pattern_eval.prompts": paired.prompts if paired.every and paired.prompts else (),
+    }
+    files: dict[str, list[PromptFile]] = {key: [] for key in named}
+    for key, paths in named.items():
         for path in paths:
             if Path(path).is_file():
                 files[key].append(check_prompt_file(Path(path), key))
@@ -82,7 +88,8 @@ def inspect_inputs(settings: Settings) -> Inputs:
             problems.append(f"{key}: {model} holds no config.json: give a folder in Hugging Face format")
         elif not any(Path(model).glob("*.safetensors")) and not any(Path(model).glob("*.bin")):
             problems.append(f"{key}: {model} holds no weights (*.safetensors): give a complete checkpoint")
-    return Inputs(tuple(files["corpus.train_files"]), tuple(files["corpus.val_files"]), tuple(missing), tuple(problems))
+    train, val, pairs = (tuple(files[key]) for key in named)
+    return Inputs(train, val, pairs, tuple(missing), tuple(problems))
 
 
 def data_problems(settings: Settings, config: DictConfig, inputs: Inputs) -> list[str]:
@@ -103,6 +110,8 @@ def start_problems(settings: Settings, inputs: Inputs) -> list[str]:
 
 
 def _how_to_get(key: str) -> str:
+    if key == "pattern_eval.prompts":
+        return "set it to parquet files in the form of corpus.val_files, or to null for the held-out prompts"
     if key.startswith("corpus."):
         return f"set {key}, or build the corpus (PATTERNRL_DATA names the folder of the GPU experiments)"
     return f"set {key} to a model folder or hub id (PATTERNRL_MODELS names the folder of the GPU experiments)"

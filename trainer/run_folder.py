@@ -2,7 +2,7 @@
 
 run.json          configuration fingerprint, W&B run id, one entry per start
 config.yaml       the resolved configuration of the last start
-metrics.jsonl     one line a step; records/{train,heldout}.jsonl  one line a rollout
+metrics.jsonl     one line a step; records/{train,heldout,pattern_eval}.jsonl  one line a rollout
 checkpoints/      verl's checkpoints, each with its Hugging Face export; judges/  logs and request counts
 summary.json, curves.png; error.txt after a failure; worker_logs: link to what Ray keeps of the last start
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +34,10 @@ class RunFolder:
     @property
     def records(self) -> Path:
         return self.path / "records"
+
+    @property
+    def paired_records(self) -> Path:
+        return self.records / "pattern_eval.jsonl"
 
     @property
     def judges(self) -> Path:
@@ -132,7 +136,8 @@ def append_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Rows of a JSONL file; a last line cut by a kill is left out, a broken line elsewhere is an error."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    # Not splitlines: it also splits at U+2028 and the like, which a JSON text may hold.
+    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
     rows = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -142,3 +147,11 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
                 break
             raise ValueError(f"{path}:{number}: not JSON ({error}); delete the line to go on") from error
     return rows
+
+
+def last_attempt(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the newest start for each step: a step that a resume repeated counts once."""
+    newest: dict[int, int] = {}
+    for row in rows:
+        newest[row["step"]] = max(row["attempt"], newest.get(row["step"], 0))
+    return [row for row in rows if row["attempt"] == newest[row["step"]]]

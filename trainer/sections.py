@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from rollout_workers.families import check_mode, get_family
+from rollout_workers.families import MODES, Mode, check_mode, get_family
 from trainer.schedule_section import Schedule
 
 Positive = Annotated[int, Field(ge=1)]
@@ -27,7 +27,18 @@ def _as_paths(value: Any) -> tuple[str, ...]:
     return tuple(paths)
 
 
+def _as_modes(value: Any) -> tuple[Mode, ...]:
+    if not isinstance(value, list) or not value or len(set(map(str, value))) != len(value):
+        raise ValueError("set [nt, t], [nt] or [t]")
+    chosen = {check_mode(str(mode)) for mode in value}
+    return tuple(mode for mode in MODES if mode in chosen)
+
+
 Files = Annotated[tuple[str, ...], BeforeValidator(_as_paths)]
+OptionalFiles = Annotated[
+    tuple[str, ...] | None, BeforeValidator(lambda value: None if value is None else _as_paths(value))
+]
+Modes = Annotated[tuple[Mode, ...], BeforeValidator(_as_modes)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
@@ -168,6 +179,19 @@ class JudgeCache(Section):
     size_limit_gb: Annotated[float, Field(ge=0.001)]
 
 
+class PatternEval(Section):
+    """Paired evaluation while training (`trainer.paired_evaluation`).
+
+    `every`: steps between two evaluations, 0 for none. `modes`: in the order non-thinking, thinking. `prompts`: parquet
+    files, None for those of `corpus.val_files`. `max_prompts`: the first so many, None for all.
+    """
+
+    every: Count
+    modes: Modes
+    prompts: OptionalFiles
+    max_prompts: Positive | None
+
+
 class Tracking(Section):
     kind: Literal["wandb", "tensorboard", "none"]
     project: Annotated[str, Field(min_length=1)]
@@ -185,5 +209,6 @@ SECTIONS: dict[str, type[Section]] = {
     "reward_mix": RewardMix,
     "cluster": Cluster,
     "judge_cache": JudgeCache,
+    "pattern_eval": PatternEval,
     "tracking": Tracking,
 }

@@ -14,9 +14,22 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import ValidationError
 
 from reward_workers.judges.settings import JudgeSettings
+from rollout_workers.families import check_mode
+from rollout_workers.modes import has_switch
 from trainer.compose import ConfigError, explain, nearest
 from trainer.schedule_section import SCHEDULES
-from trainer.sections import SECTIONS, Cluster, Corpus, JudgeCache, Policy, RewardMix, Run, Section, Tracking
+from trainer.sections import (
+    SECTIONS,
+    Cluster,
+    Corpus,
+    JudgeCache,
+    PatternEval,
+    Policy,
+    RewardMix,
+    Run,
+    Section,
+    Tracking,
+)
 
 JUDGES = ("fallback", "pattern_rm")
 
@@ -33,6 +46,7 @@ class Settings:
     reward_mix: RewardMix
     cluster: Cluster
     judge_cache: JudgeCache
+    pattern_eval: PatternEval
     tracking: Tracking
     fallback: JudgeSettings
     pattern_rm: JudgeSettings | None
@@ -70,7 +84,11 @@ def read_settings(config: DictConfig) -> Settings:
         pattern_rm=judges.get("pattern_rm"),
         **sections,  # type: ignore[arg-type]
     )
-    problems = _check_judges(settings) + _check_concurrency(settings, config.reward.num_workers)
+    problems = (
+        _check_judges(settings)
+        + _check_concurrency(settings, config.reward.num_workers)
+        + _check_pattern_eval(settings)
+    )
     if problems:
         raise ConfigError(problems)
     return settings
@@ -212,6 +230,18 @@ def _check_judges(settings: Settings) -> list[str]:
                 f"{where}.serve.gpus_per_replica={gpus:g} on cluster.device=cpu: choose judge=toy, or judge=external"
             )
     return problems
+
+
+def _check_pattern_eval(settings: Settings) -> list[str]:
+    """A mode other than the one that is trained needs a switch in the chat template."""
+    policy, paired = settings.policy, settings.pattern_eval
+    other = [mode for mode in paired.modes if mode != check_mode(policy.mode)]
+    if not paired.every or not other or has_switch(policy.family):
+        return []
+    return [
+        f"pattern_eval.modes={list(paired.modes)}: chat templates of policy.family={policy.family!r} have no switch, "
+        f"so that this checkpoint cannot be asked in mode {other[0]!r}: set pattern_eval.modes=[{policy.mode}]"
+    ]
 
 
 def _check_concurrency(settings: Settings, workers: Any) -> list[str]:

@@ -22,7 +22,8 @@ from rich.table import Table
 from reward_workers.records import LABELS, STAGES
 from trainer.judge_metrics import describe_totals, judge_totals
 from trainer.label_metrics import SOURCES, Record, agreement, is_labelled
-from trainer.run_folder import RunFolder, read_jsonl, write_json
+from trainer.paired_table import paired_steps, paired_table
+from trainer.run_folder import RunFolder, last_attempt, read_jsonl, write_json
 from trainer.step_metrics import verifier_losses
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
     config = yaml.safe_load((folder.path / "config.yaml").read_text())
     train = last_attempt(read_jsonl(folder.records / "train.jsonl"))
     heldout = last_attempt(read_jsonl(folder.records / "heldout.jsonl"))
+    paired = last_attempt(read_jsonl(folder.paired_records))
     steps = last_attempt(read_jsonl(folder.metrics))
     if not train:
         raise ValueError(f"{folder.records / 'train.jsonl'} has no records: the run ended before its first step")
@@ -51,12 +53,13 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
         "steps": max(record["step"] for record in train),
         "starts": len((folder.read_state() or {"starts": []})["starts"]),
         "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r["step"] for r in heldout})],
+        "pattern_eval": paired_steps(paired, config["seed"]),
         "stages": stage_shares(train),
         "verifier": verifier_counts(train),
         "calls": call_counts(train, heldout),
         "agreement": agreement([*train, *heldout]),
         "weights": weights_over_time(train),
-        "judges": judge_totals([*train, *heldout]),
+        "judges": judge_totals([*train, *heldout, *paired]),
         "servers": server_counts(folder),
         "seconds_per_step": phase_seconds(steps),
     }
@@ -64,14 +67,6 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
     draw_curves(folder.curves, summary, steps)
     _print(summary, folder, console)
     return summary
-
-
-def last_attempt(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the newest start for each step: a step that a resume repeated counts once."""
-    newest: dict[int, int] = {}
-    for row in rows:
-        newest[row["step"]] = max(row["attempt"], newest.get(row["step"], 0))
-    return [row for row in rows if row["attempt"] == newest[row["step"]]]
 
 
 def load_oracle(reference: str | None) -> LabelFunction | None:
@@ -192,6 +187,8 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
     console.print()
     if len(summary["heldout"]) > 1:
         console.print(_heldout_table(summary["heldout"][0], summary["heldout"][-1]))
+    if summary["pattern_eval"]:
+        console.print(paired_table(summary["pattern_eval"][0], summary["pattern_eval"][-1]))
     stages = "  ".join(f"{stage} {share:.1%}" for stage, share in summary["stages"].items())
     console.print(f"verifier stage that decided: {stages}")
     lost = summary["verifier"]["children_lost"]
@@ -235,7 +232,8 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
         phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
         console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")
     console.print(f"\nrun folder  {folder.path}\ncurves      {folder.curves}")
-    console.print(f"records     {folder.records / 'train.jsonl'}\n            {folder.records / 'heldout.jsonl'}")
+    kept = [folder.records / f"{split}.jsonl" for split in ("train", "heldout", "pattern_eval")]
+    console.print("records     " + "\n            ".join(str(path) for path in kept if path.exists()))
     console.print(f"checkpoint  {folder.hugging_face_export() or 'none written (trainer.save_freq)'}")
 
 

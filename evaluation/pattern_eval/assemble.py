@@ -15,13 +15,15 @@ from evaluation.pattern_eval.lengths import length_relation
 from evaluation.pattern_eval.metrics import Row, aggregate, pairs_of, rows_of
 from evaluation.pattern_eval.responses import Oracle, join
 from evaluation.pattern_eval.run import Results
+from evaluation.pattern_eval.series import pattern_rm_in_the_reward
 from evaluation.pattern_eval.settings import EvalSettings, PageSettings
 from evaluation.records import Generation, Prompt, Response
-from evaluation.report.content import MODE_NAMES, Corrected, JudgedTruth, Report
+from evaluation.report.content import Corrected, JudgedTruth, Report
 from evaluation.report.page import example_responses
 from evaluation.statistics import JudgeQuality, Rate, rate_of, rogan_gladen
 from reward_workers.judges.prompts import prompt_version
 from reward_workers.records import LABELS
+from rollout_workers.families import MODE_NAMES
 
 NOTICED_SHARE = 0.05
 """Share of a model's responses in one mode from which on a flag is told at the top of the page."""
@@ -82,6 +84,7 @@ def build_report(
         agreement=agreement_of(responses, judges),
         truth=_truth(responses, judges),
         corrected=_corrected(rows, responses, settings),
+        trained_against=_trained_against(settings),
         responses=responses,
         thumbnails=_thumbnails(settings, prompts, responses),
         flagships=settings.report.flagships,
@@ -118,6 +121,13 @@ def _steps(
     if settings.training_run is not None:
         return {Path(settings.training_run).name: list(dict.fromkeys(response.model for response in others))}
     return {}
+
+
+def _trained_against(settings: PageSettings) -> str | None:
+    """The PatternRM in the reward of the training run on this page."""
+    checkpoints = settings.checkpoints if isinstance(settings, EvalSettings) else None
+    folder = settings.training_run or checkpoints
+    return None if folder is None else pattern_rm_in_the_reward(Path(folder))
 
 
 def _composition(prompts: Sequence[Prompt]) -> dict[str, dict[str, int]]:

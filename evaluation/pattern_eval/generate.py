@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ from reward_workers.judges.settings import JudgeSettings
 from rollout_workers.channels import split_channels
 from rollout_workers.families import Mode, PromptTail
 from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
+from rollout_workers.prompt_seed import prompt_seed
 
 _PROBE_TIMEOUT_S = 30.0
 
@@ -197,9 +197,7 @@ def request_fields(settings: EvalSettings, mode: Mode, prompt_id: str | None = N
     model = settings.model
     fields: dict[str, Any] = {**getattr(model.decoding, mode), **getattr(model.request, mode)}
     if model.seed is not None and prompt_id is not None:
-        fields["seed"] = (
-            int.from_bytes(blake2b(f"{model.seed}:{prompt_id}".encode(), digest_size=4).digest(), "big") >> 1
-        )
+        fields["seed"] = prompt_seed(model.seed, prompt_id)
     switch = chat_template_kwargs(model.family, mode) if model.template_switch else {}
     if switch:
         fields["chat_template_kwargs"] = {**switch, **fields.get("chat_template_kwargs", {})}

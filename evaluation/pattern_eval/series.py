@@ -1,8 +1,8 @@
-"""A training run over its steps: each checkpoint evaluated as a model, or the run's held-out records shown."""
+"""A training run over its steps: each checkpoint evaluated as a model, or the responses that the run kept shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from evaluation.pattern_eval.settings import EvalSettings
+from evaluation.pattern_eval.training_records import response_of
 from evaluation.records import Prompt, Response
-from reward_workers.records import LABELS
-from rollout_workers.families import Mode, check_mode
-from trainer.run_folder import RunFolder, read_jsonl
-from trainer.summary import last_attempt
+from reward_workers.label_source import asks_pattern_rm
+from rollout_workers.families import check_mode
+from trainer.run_folder import RunFolder, last_attempt, read_jsonl
 
 
 def checkpoint_runs(settings: EvalSettings, folder: Path) -> list[EvalSettings]:
@@ -55,55 +55,58 @@ def _at(settings: EvalSettings, step: int, export: Path) -> EvalSettings:
 
 
 def training_responses(folder: Path, prompts: Sequence[Prompt]) -> list[Response]:
-    """The held-out responses that a training run kept, as a model a step; nothing is asked again.
+    """The responses that a training run kept, as a model a step; nothing is asked again.
+
+    Those of its paired evaluations (`pattern_eval.every`), in all their modes; of a run without any, the held-out ones
+    of its validations, in the mode that was trained.
 
     Args:
-        prompts: the held-out prompts, for family and category.
+        prompts: the prompts of the run, for family and category.
 
     Raises:
-        ValueError: no run folder, no held-out record, or a prompt that `prompts` lacks.
+        ValueError: no run folder, no record, or a prompt that `prompts` lacks.
     """
     run = RunFolder(folder)
-    if not (folder / "config.yaml").is_file():
+    config = _config_of(folder)
+    if config is None:
         raise ValueError(f"training_run={folder} is no run folder of the trainer: it has no config.yaml")
-    config = yaml.safe_load((folder / "config.yaml").read_text())
-    rows = last_attempt(read_jsonl(run.records / "heldout.jsonl"))
+    files = config["corpus"]["val_files"]
+    if rows := last_attempt(read_jsonl(run.paired_records)):
+        files = config["pattern_eval"]["prompts"] or files
+    else:
+        trained = check_mode(config["policy"]["mode"])
+        rows = [{**row, "mode": trained} for row in last_attempt(read_jsonl(run.records / "heldout.jsonl"))]
     if not rows:
         raise ValueError(
-            f"training_run={folder}: no held-out records yet; the trainer writes them with each validation"
+            f"training_run={folder}: no held-out records yet; the trainer writes them with each validation and each "
+            "paired evaluation (pattern_eval.every)"
         )
     by_id = {prompt.prompt_id: prompt for prompt in prompts}
     unknown = next((row["prompt_id"] for row in rows if row["prompt_id"] not in by_id), None)
     if unknown is not None:
         raise ValueError(
-            f"training_run={folder} has prompt {unknown!r}, which prompts.files lacks: give the run's corpus.val_files"
+            f"training_run={folder} has prompt {unknown!r}, which prompts.files lacks: give the run's own, {files}"
         )
-    mode = check_mode(config["policy"]["mode"])
-    rows.sort(key=lambda row: (row["step"], row["group"], row["rollout"]))
-    return [_response(row, by_id[row["prompt_id"]], mode) for row in rows]
+    rows.sort(key=lambda row: (row["step"], row["mode"], row["group"], row["rollout"]))
+    found = []
+    for row in rows:
+        prompt = by_id[row["prompt_id"]]
+        found.append(response_of(row, check_mode(row["mode"]), prompt.family, prompt.category))
+    return found
 
 
-def _response(row: Mapping[str, Any], prompt: Prompt, mode: Mode) -> Response:
-    labels = row["labels"]
-    labelled = labels is not None and "cot" in labels
-    vector = {label: bool(labels[label]) for label in LABELS} if labelled else None
-    verdict = row["verdict"]
-    return Response(
-        f"step {row['step']}",
-        mode,
-        prompt.prompt_id,
-        prompt.family,
-        prompt.category,
-        question=prompt.question,
-        reference=prompt.reference,
-        visible=row["visible"],
-        outcome="answered" if row["visible"] else "empty",
-        finish_reason="length" if row["truncated"] else "stop",
-        n_tokens=row["n_tokens"],
-        n_chars=len(row["visible"]),
-        correct=verdict["value"] if row["visible"] else None,
-        correct_by=f"{verdict['stage']} {verdict['reason']}",
-        labels=vector,
-        label_reason="" if labelled or labels is None else labels["reason"],
-        votes={} if vector is None else {"pattern_rm": vector},
-    )
+def pattern_rm_in_the_reward(folder: Path) -> str | None:
+    """The PatternRM that a training run charged its policy by, as the run names it; None where it charged by none.
+
+    Args:
+        folder: a run folder of the trainer, or its `checkpoints`.
+    """
+    config = _config_of(folder) or _config_of(folder.parent)
+    if config is None or not asks_pattern_rm(config["reward_mix"]):
+        return None
+    return str(config["judges"]["pattern_rm"]["model"])
+
+
+def _config_of(folder: Path) -> dict[str, Any] | None:
+    path = folder / "config.yaml"
+    return yaml.safe_load(path.read_text()) if path.is_file() else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluation.pattern_eval.metrics import Row
-from evaluation.report.content import MODE_NAMES
 from evaluation.statistics import Difference, Rate
+from rollout_workers.families import MODE_NAMES
 
 MISSING = "–"
 

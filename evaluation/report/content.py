@@ -19,7 +19,6 @@ CONDITIONAL = (
 )
 """The label that every report prints (R12)."""
 
-MODE_NAMES: dict[Mode, str] = {"nt": "non-thinking", "t": "thinking"}
 LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative reasoning"}
 MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", "cot": "CoT", "rep": "Rep", "con": "Con", "pr": "PR"}
 
@@ -57,6 +56,7 @@ class Report:
         facts: what was run, as (name, value).
         notices: what a reader must know before the figures, such as a wrong reasoning parser.
         composition: prompts by family and category; empty where it is not known.
+        trained_against: the PatternRM in the reward of the models on the page, where they are steps of a training run.
         flagships: models of the bar chart and the radar; empty shows all.
         series: models in order of size or of training step, by name of the series (Figure 3).
         thumbnails: data URLs of the images of shown examples, by prompt id.
@@ -74,6 +74,7 @@ class Report:
     agreement: Agreement | None = None
     truth: Sequence[JudgedTruth] = ()
     corrected: Sequence[Corrected] = ()
+    trained_against: str | None = None
     responses: Sequence[Response] = ()
     thumbnails: Mapping[str, str] = field(default_factory=dict)
     flagships: Sequence[str] = ()

@@ -14,8 +14,9 @@ from evaluation.report.cells import (
     rate_cell,
     text_cell,
 )
-from evaluation.report.content import LABEL_NAMES, MEASURE_NAMES, MODE_NAMES, Report
+from evaluation.report.content import LABEL_NAMES, MEASURE_NAMES, Report
 from reward_workers.records import LABELS
+from rollout_workers.families import MODE_NAMES
 
 
 def corrected(report: Report) -> Table:
@@ -33,9 +34,22 @@ def corrected(report: Report) -> Table:
         "corrected",
         "Trigger corrected for judge error",
         "Per cent with 95 % interval. Rogan-Gladen, with the judge's sensitivity and specificity from its calibration; "
-        "the interval carries the uncertainty of all three. Truth: the known labels, where a corpus has them.",
+        "the interval carries the uncertainty of all three. Truth: the known labels, where a corpus has them."
+        + _does_not_carry_over(report.trained_against),
         ("Model", "Mode", "Trigger as judged", "corrected", "truth"),
         tuple(lines),
+    )
+
+
+def _does_not_carry_over(trained_against: str | None) -> str:
+    """What the correction is worth for a policy that was trained against a pattern judge."""
+    if trained_against is None:
+        return ""
+    return (
+        f" Caution: these policies were trained against the labels of {trained_against}. A policy learns what its "
+        "judge does not see: sensitivity and specificity measured on responses of other policies do not carry over to "
+        "that judge, and the corrected Trigger can be too low. Calibrate on responses of these policies, or ask a "
+        "judge that was not in the reward."
     )
 
 

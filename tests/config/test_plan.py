@@ -51,6 +51,37 @@ def test_the_plan_of_the_paper():
     assert "right answer with every label: 0.9 where z = 1, 0.94 on average" in text
 
 
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        ([], "never (pattern_eval.every=0)"),
+        (
+            ["pattern_eval.every=8"],
+            "step 0, every 8 steps and the last; the first 256 of the held-out prompts, non-thinking and thinking",
+        ),
+        (["pattern_eval.every=8", "pattern_eval.max_prompts=null", "pattern_eval.modes=[t]"], "the last; all of the"),
+        (["pattern_eval.every=8", "reward_mix=base_rl"], "accuracy only: this reward asks no PatternRM"),
+        (["pattern_eval.every=8", "reward_mix.labels.source=rules"], "accuracy only"),
+    ],
+)
+def test_the_plan_says_when_the_policy_is_evaluated(overrides: list[str], text: str):
+    assert text in text_of(dry_run("experiment=quickstart", *overrides))
+
+
+def test_the_prompts_of_the_evaluation_are_checked_like_the_held_out_ones(tmp_path: Path):
+    broken = tmp_path / "pairs.parquet"
+    broken.write_bytes(b"no parquet")
+    given = [f"pattern_eval.prompts={broken}"]
+    dry_run(*given)  # nobody reads them
+    with pytest.raises(ConfigError, match=r"pattern_eval\.prompts: .*pairs\.parquet is not a readable parquet file"):
+        dry_run(*given, "pattern_eval.every=8")
+    shipped = Path(__file__).parents[2] / "assets" / "toy" / "data" / "heldout.parquet"
+    text = text_of(dry_run(f"pattern_eval.prompts={shipped}", "pattern_eval.every=8"))
+    assert "the first 256 of" in text and "heldout.parquet (512 rows, all checked), non-thinking" in text
+    absent = ["pattern_eval.prompts=[absent.parquet]", "pattern_eval.every=8"]
+    assert "absent.parquet (not on this machine)" in text_of(dry_run(*absent))
+
+
 def test_base_rl_shows_its_reward_and_no_pattern_judge():
     text = text_of(dry_run("reward_mix=base_rl"))
     assert "r = s_ver" in text

@@ -85,6 +85,13 @@ def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
         ("judge_cache.size_limit_gb=0", ("judge_cache.size_limit_gb=0",)),
         ("judge_cache.folder=''", ("judge_cache.folder=''",)),
         ("judge_cache.enabled=1", ("judge_cache.enabled=1", "boolean")),
+        ("pattern_eval.every=-1", ("pattern_eval.every=-1", "0")),
+        ("pattern_eval.modes=[nt,x]", ("pattern_eval.modes", "'x'", "'nt'")),
+        ("pattern_eval.modes=[t,t]", ("pattern_eval.modes=['t', 't']", "set [nt, t], [nt] or [t]")),
+        ("pattern_eval.modes=[]", ("pattern_eval.modes=[]", "set [nt, t], [nt] or [t]")),
+        ("pattern_eval.prompts=3", ("pattern_eval.prompts=3", "parquet")),
+        ("pattern_eval.max_prompts=0", ("pattern_eval.max_prompts=0", "1")),
+        ("+pattern_eval.evry=5", ("pattern_eval.evry", "did you mean 'every'")),
         ("+judge_cache.size_limit_mb=5", ("judge_cache.size_limit_mb", "did you mean 'size_limit_gb'")),
     ],
 )
@@ -124,6 +131,18 @@ def test_every_shipped_schedule_is_valid_and_can_be_built(tree: Tree, kind: str)
 def test_the_shipped_reward_is_that_of_the_paper(tree: Tree):
     mix = read_settings(tree([])).reward_mix
     assert (mix.penalty, mix.labels.source, mix.schedule.kind) == ("hard", "pattern_rm", "constant")
+
+
+def test_both_modes_need_a_switch_in_the_chat_template(tree: Tree):
+    hosted = ["policy.family=seed", "pattern_eval.every=5"]
+    (text,) = problems(tree, *hosted)
+    assert "pattern_eval.modes=['nt', 't']" in text and "set pattern_eval.modes=[nt]" in text
+    for allowed in ([*hosted, "pattern_eval.modes=[nt]"], ["policy.family=seed"], ["pattern_eval.every=5"]):
+        read_settings(tree(allowed))
+
+
+def test_modes_are_kept_in_one_order(tree: Tree):
+    assert read_settings(tree(["pattern_eval.modes=[t,nt]"])).pattern_eval.modes == ("nt", "t")
 
 
 def test_rules_as_the_source_serve_no_pattern_judge(tree: Tree):

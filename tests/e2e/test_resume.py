@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -13,6 +16,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 STEPS, SAVE_EVERY = 6, 2
 WARM_UP = 5
 """Steps until the pattern weights have their full value: the run is killed and interrupted before that."""
+EVALUATE_EVERY, PAIRS = 4, 6
+"""Steps between two paired evaluations, and prompts of one: steps 0, 4 and the last, each in both modes."""
 COT = 0.05
 """`reward_mix.weights.cot`."""
 
@@ -25,6 +30,8 @@ def history(jobs, running_judges):
         f"trainer.save_freq={SAVE_EVERY}",
         "reward_mix/schedule=linear_warmup",
         f"reward_mix.schedule.steps={WARM_UP}",
+        f"pattern_eval.every={EVALUATE_EVERY}",
+        f"pattern_eval.max_prompts={PAIRS}",
         "run.name=resume",
         *running_judges,
     )
@@ -101,6 +108,41 @@ def test_each_rollout_has_one_record(history):
 def test_the_summary_counts_every_step_once(history):
     summary = json.loads((history["run"].folder / "summary.json").read_text())
     assert summary["calls"]["pattern_rm"]["rollouts"] == 16 * STEPS
+
+
+def test_the_policy_is_evaluated_in_both_modes_over_all_starts(history):
+    records = history["run"].records("pattern_eval")
+    # Killed in step 4, interrupted in step 5: each evaluation falls into another start, and none is done twice.
+    assert {(r["attempt"], r["step"]) for r in records} == {(0, 0), (1, 4), (2, STEPS)}
+    for step in (0, EVALUATE_EVERY, STEPS):
+        asked = {mode: [r for r in records if (r["step"], r["mode"]) == (step, mode)] for mode in ("nt", "t")}
+        assert [len(rows) for rows in asked.values()] == [PAIRS, PAIRS]
+        assert {r["prompt_id"] for r in asked["nt"]} == {r["prompt_id"] for r in asked["t"]}
+        assert all((r["labels"] is None) == (r["visible"] == "") for rows in asked.values() for r in rows)
+    logged = [row for row in history["run"].metrics() if "pattern_eval/nt/accuracy" in row]
+    assert [row["step"] for row in logged] == [0, EVALUATE_EVERY, STEPS]
+    for row in logged:
+        right = [
+            r["verdict"]["value"] for r in records if (r["step"], r["mode"]) == (row["step"], "nt") and r["visible"]
+        ]
+        assert row["pattern_eval/nt/accuracy"] == pytest.approx(sum(right) / len(right))
+        assert row["pattern_eval/t/asked"] == PAIRS
+
+
+def test_the_evaluated_steps_are_a_page(history, tmp_path):
+    run = history["run"].folder
+    line = [
+        sys.executable,
+        "-m",
+        "evaluation.pattern_eval",
+        "prompts=toy",
+        f"training_run={run}",
+        f"run.dir={tmp_path}",
+    ]
+    subprocess.run(line, cwd=Path(__file__).resolve().parents[2], capture_output=True, timeout=100, check=True)
+    rows = json.loads((tmp_path / "report" / "results.json").read_text())["rows"]
+    steps = [f"step {step}" for step in (0, EVALUATE_EVERY, STEPS)]
+    assert [(row["model"], row["mode"]) for row in rows] == [(step, mode) for step in steps for mode in ("nt", "t")]
 
 
 def test_the_wandb_run_keeps_its_id(history):

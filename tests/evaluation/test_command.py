@@ -31,6 +31,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     [
         ([], "nothing to do"),
         (["model=qwen4"], "model=qwen4: no such option"),
+        (["model=internvl3_5"], "model.decoding.{nt,t} as its model card gives them"),
         (["published=true", "report.lenght_unit=chars"], "did you mean 'length_unit'"),
         (["published=true", "report.length_unit=words"], "report.length_unit='words'"),
         (["compare=[/nowhere]"], "/nowhere, which holds no responses.jsonl"),

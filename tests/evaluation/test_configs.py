@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evaluation.pattern_eval.generate import request_fields
 from trainer.compose import CONFIG_DIR, ConfigError, compose_config
 
 FOLDER = CONFIG_DIR / "evaluation"
@@ -21,7 +22,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_shipped_models_are_these():
-    assert MODELS == ["hosted", "qwen3_5_27b", "qwen3_vl_32b", "qwen3_vl_4b", "qwen3_vl_8b", "toy"]
+    assert MODELS == ["hosted", "kimi_k2_5", "qwen3_5_27b", "qwen3_vl_32b", "qwen3_vl_4b", "qwen3_vl_8b", "toy"]
 
 
 @pytest.mark.usefixtures("keys")
@@ -37,6 +38,14 @@ def test_official_decoding_of_two_checkpoints(compose_eval: Any):
     decoding = compose_eval("model=qwen3_vl_8b", *JUDGES).model.decoding
     assert (decoding.nt["temperature"], decoding.nt["top_p"], decoding.nt["seed"]) == (0.7, 0.8, 3407)
     assert (decoding.t["temperature"], decoding.t["top_p"], decoding.t["max_tokens"]) == (0.6, 0.95, 40960)
+
+
+@pytest.mark.usefixtures("keys")
+def test_official_decoding_of_a_toggle_is_one_for_both_modes(compose_eval: Any):
+    settings = compose_eval("model=kimi_k2_5", *JUDGES)
+    assert settings.model.decoding.nt == settings.model.decoding.t
+    assert (settings.model.decoding.t["temperature"], settings.model.decoding.t["top_p"]) == (1.0, 0.95)
+    assert request_fields(settings, "nt")["chat_template_kwargs"] == {"thinking": False}
 
 
 @pytest.mark.usefixtures("keys")

@@ -245,7 +245,7 @@ def test_every_problem_of_a_prompt_file_is_named_before_anything_is_asked(stand:
         ("+model.decoding.nt.seed=1", "model.seed draws a seed for each prompt, but model.decoding has a seed as well"),
         ("model.template_switch=false", "nothing differs between the modes"),
         ("model.pair=checkpoints", "are the same server"),
-        ("model.family=qwen9", "is not a known model family"),
+        ("model.family=qwen9", "model.family='qwen9': family 'qwen9' is not a known model family; use one of"),
         ("asks.pattern=[nobody]", "asks names judge 'nobody'"),
         ("asks.correctness=pattern", "name each judge once"),
         ("judges.pattern.prompt=answer_correctness", "judges.pattern.prompt='answer_correctness' cannot do this"),

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from rich.console import Console
 
-from evaluation.pattern_eval.series import checkpoint_runs, training_responses
+from evaluation.pattern_eval.__main__ import evaluate
+from evaluation.pattern_eval.assemble import _trained_against
+from evaluation.pattern_eval.metrics import pairs_of, rows_of
+from evaluation.pattern_eval.series import checkpoint_runs, pattern_rm_in_the_reward, training_responses
 from evaluation.records import Prompt
+from trainer.compose import CONFIG_DIR, compose_config
 
 PROMPTS = [Prompt(f"p{i}", "s", "VG", "OOD", f"question {i}?", None, (), "red") for i in range(2)]
 LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "p_cot": 0.9, "source": "pattern_rm"}
@@ -29,14 +36,27 @@ def record(step: int, prompt: int, **changes: Any) -> dict[str, Any]:
         "n_tokens": 9,
         "truncated": False,
         "question": f"question {prompt}?",
+        "reference": "red",
+        "flags": [],
         "visible": "Wait. \\boxed{red}",
     } | changes
+
+
+def write_config(folder: Path, pattern_penalty: bool = True, source: str = "pattern_rm") -> None:
+    config = {
+        "policy": {"mode": "nt"},
+        "corpus": {"val_files": ["heldout.parquet"]},
+        "pattern_eval": {"prompts": None},
+        "reward_mix": {"pattern_penalty": pattern_penalty, "labels": {"source": source}},
+        "judges": {"fallback": {"model": "f"}} | ({"pattern_rm": {"model": "rm-27b"}} if pattern_penalty else {}),
+    }
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
 
 
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Path:
     (tmp_path / "records").mkdir()
-    (tmp_path / "config.yaml").write_text("policy: {mode: nt}\n")
+    write_config(tmp_path)
     rows = [
         record(8, 1, attempt=0, visible="of a start that was repeated"),
         record(8, 1, attempt=1, labels=None, visible=""),
@@ -64,10 +84,78 @@ def test_held_out_records_become_a_model_a_step(run_folder: Path):
 
 
 def test_a_prompt_that_the_file_lacks_is_named(run_folder: Path):
-    with pytest.raises(ValueError, match=r"has prompt 'p1', which prompts\.files lacks"):
+    with pytest.raises(ValueError, match=r"has prompt 'p1', which prompts\.files lacks.*heldout\.parquet"):
         training_responses(run_folder, PROMPTS[:1])
     with pytest.raises(ValueError, match="is no run folder of the trainer"):
         training_responses(run_folder / "records", PROMPTS)
+
+
+def test_paired_evaluations_come_before_held_out_records(run_folder: Path):
+    silent = {"visible": "", "flags": ["unclosed_think", "no_visible_response"], "labels": None}
+    rows = [
+        record(0, 0, mode="nt"),
+        record(0, 0, mode="t", labels=LABELS | {"cot": False}),
+        record(0, 1, mode="nt", verdict={"value": 0, "stage": "exact", "reason": "other"}),
+        record(0, 1, mode="t", **silent),
+        # Step 4 was evaluated by two starts; the second one counts.
+        record(4, 0, mode="nt", attempt=0),
+        record(4, 0, mode="nt", attempt=1, verdict={"value": None, "stage": "judge", "reason": "judge_timeout"}),
+    ]
+    (run_folder / "records" / "pattern_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = training_responses(run_folder, PROMPTS)
+    assert [(r.model, r.mode, r.prompt_id) for r in found] == [
+        ("step 0", "nt", "p0"),
+        ("step 0", "nt", "p1"),
+        ("step 0", "t", "p0"),
+        ("step 0", "t", "p1"),
+        ("step 4", "nt", "p0"),
+    ]
+    assert found[3].outcome == "empty" and found[3].flags == ("no_visible_response", "unclosed_think")
+    # The judge that failed leaves a hole and no zero; what shows nothing is in no rate.
+    accuracy = {(row.model, row.mode): (row.rates["acc"].k, row.rates["acc"].n) for row in rows_of(found)}
+    assert accuracy == {("step 0", "nt"): (1, 2), ("step 0", "t"): (1, 1), ("step 4", "nt"): (0, 0)}
+    (pair,) = pairs_of(found, 50, 0)
+    assert (pair.d_acc.value, pair.d_pat.value, pair.d_pat.n) == (0.0, 100.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("penalty", "source", "named"),
+    [(True, "pattern_rm", "rm-27b"), (True, "union", "rm-27b"), (True, "rules", None), (False, "pattern_rm", None)],
+)
+def test_the_pattern_rm_of_a_reward_is_named(tmp_path: Path, penalty: bool, source: str, named: str | None):
+    write_config(tmp_path, penalty, source)
+    (tmp_path / "checkpoints").mkdir()
+    assert pattern_rm_in_the_reward(tmp_path) == pattern_rm_in_the_reward(tmp_path / "checkpoints") == named
+
+
+def test_checkpoints_of_another_trainer_name_no_pattern_rm(tmp_path: Path):
+    assert pattern_rm_in_the_reward(tmp_path) is None
+
+
+CALIBRATION = "report.calibration={hits: 40, misses: 2, clean: 50, false_alarms: 4}"
+
+
+@pytest.mark.parametrize("penalty", [True, False])
+def test_a_page_says_that_a_calibration_does_not_carry_over(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, penalty: bool
+):
+    monkeypatch.setattr("evaluation.report.files.draw_all", lambda report, folder: [])
+    write_config(run_folder, penalty)
+    prompts = run_folder / "prompts.jsonl"
+    keys = ("prompt_id", "family", "category", "question", "reference")
+    prompts.write_text("".join(json.dumps({key: getattr(p, key) for key in keys}) + "\n" for p in PROMPTS))
+    given = [f"training_run={run_folder}", f"prompts.files=[{prompts}]", CALIBRATION, f"run.dir={run_folder / 'page'}"]
+    evaluate(compose_config(given, CONFIG_DIR / "evaluation", "pattern_eval"), Console(file=StringIO()))
+    page = (run_folder / "page" / "report" / "page.html").read_text()
+    assert "Trigger corrected for judge error" in page
+    assert ("these policies were trained against the labels of rm-27b" in page) == penalty
+
+
+def test_so_does_the_page_of_its_checkpoints(run_folder: Path, compose_eval: Any):
+    export(run_folder, 8)
+    for folder in (run_folder, run_folder / "checkpoints"):
+        assert _trained_against(compose_eval("experiment=toy", f"checkpoints={folder}")) == "rm-27b"
+    assert _trained_against(compose_eval("experiment=toy")) is None
 
 
 def export(folder: Path, step: int) -> None:

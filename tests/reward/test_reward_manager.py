@@ -83,7 +83,7 @@ class Judge:
         return Verdict(1, "judge", "judge_correct", extracted)
 
 
-def rollout(reference, answer_type):
+def rollout(reference, answer_type, mode, tail):
     import numpy as np
     import torch
     from verl import DataProto
@@ -94,7 +94,8 @@ def rollout(reference, answer_type):
         "global_steps": 2,
         "session_id": 1,
         "response_len": 3,
-        "prompt_tail": "none",
+        "mode": mode,
+        "prompt_tail": tail,
         "truncated": False,
         "validate": False,
         "pattern_weights": {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02},
@@ -113,16 +114,16 @@ def manager():
 
     verifier = Verifier(symbolic_timeout_s=60.0)
     made = object.__new__(PatternRewardManager)
-    made._policy = SimpleNamespace(mode="nt", family="qwen3_vl")
+    made._family = "qwen3_vl"
     made._scorer = RolloutScorer(verifier, Judge(), None, Gate(probability=0.0), cap=0.1, source=None)
     made._directory = SimpleNamespace(known=_nothing_to_wait_for)
     yield made
     verifier.close()
 
 
-def record_of(manager, text, reference, answer_type=None):
+def record_of(manager, text, reference, answer_type=None, mode="nt", tail="none"):
     manager.tokenizer = SimpleNamespace(decode=lambda tokens, skip_special_tokens: text)
-    result = asyncio.run(manager.run_single(rollout(reference, answer_type)))
+    result = asyncio.run(manager.run_single(rollout(reference, answer_type, mode, tail)))
     assert set(result["reward_extra_info"]) == {"acc", "unscored", "record"}
     return json.loads(result["reward_extra_info"]["record"])
 
@@ -139,3 +140,12 @@ def test_the_judge_does_not_hide_what_the_verifier_said(manager):
     assert (record["verdict"]["stage"], record["verdict"]["reason"]) == ("judge", "judge_correct")
     assert (record["verifier"]["stage"], record["verifier"]["reason"]) == ("typed", "other_text")
     assert record["anls"] == pytest.approx(12 / 13)
+
+
+@pytest.mark.parametrize(
+    ("mode", "tail", "visible"),
+    [("nt", "closed", r"so 3 </think> \boxed{3}"), ("t", "open", r"\boxed{3}")],
+)
+def test_the_mode_of_the_rollout_decides_what_is_visible(manager, mode, tail, visible):
+    record = record_of(manager, r"so 3 </think> \boxed{3}", "3", mode=mode, tail=tail)
+    assert (record["mode"], record["visible"], record["verdict"]["value"]) == (mode, visible, 1)

@@ -15,7 +15,7 @@ LENGTHS = (5, 9, 1)
 EOS, TEXT_TOKEN = 2, 100
 REWARD_FIELDS = {
     *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
-    *("prompt_len", "response_len", "prompt_tail", "validate", "truncated", "pattern_weights"),
+    *("prompt_len", "response_len", "mode", "prompt_tail", "validate", "truncated", "pattern_weights"),
 }
 
 
@@ -87,7 +87,12 @@ def test_reward_call_has_tokens_and_texts_but_no_image(both: dict[str, Any]) -> 
         assert set(fields) == REWARD_FIELDS
         assert batch.batch["responses"].tolist() == [responses(fields["session_id"])]
         assert fields["truncated"] is (fields["session_id"] == 1)
-        assert (fields["prompt_tail"], fields["validate"], fields["index"]) == ("closed", False, 7)
+        assert (fields["mode"], fields["prompt_tail"], fields["validate"], fields["index"]) == (
+            "nt",
+            "closed",
+            False,
+            7,
+        )
         assert fields["reward_model"]["ground_truth"] == "3"
         assert fields["pattern_weights"] == {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
         assert batch.batch["attention_mask"].shape[1] == fields["prompt_len"] + fields["response_len"]
@@ -175,6 +180,29 @@ def test_validation_uses_its_own_partition_and_n(in_process: Any, config: Any) -
     assert queue.tags["u_0_0"]["partition_id"] == queue.tags["u"]["partition_id"] == "val"
     batch = next(batch for worker_ in rewards for batch in worker_.batches)
     assert batch.non_tensor_batch["validate"][0] is True
+
+
+def test_rows_of_a_paired_evaluation_choose_their_mode_and_seed(in_process: Any, config: Any) -> None:
+    rows = [
+        {**in_process.prompt_row(mode, "pattern_single_turn", "q", [(64, 64)]), "thinking_mode": mode}
+        | {"sampling_seed": 11, "__rollout_n__": 1}
+        for mode in ("nt", "t")
+    ]
+    trained = in_process.prompt_row("training", "pattern_single_turn", "q", [(64, 64)])
+    with in_process.worker("pattern", config, responses) as (worker, queue, server, rewards):
+        in_process.run_prompts(worker, [*rows, {**trained, "__rollout_n__": 1}], validate=True)
+    assert {uid: queue.tags[uid]["status"] for uid in ("nt", "t", "training")} == dict.fromkeys(
+        ("nt", "t", "training"), "finished"
+    )
+    asked = {request["request_id"]: request for request in server.requests}
+    endings = {uid: worker.tokenizer.decode(request["prompt_ids"])[-20:] for uid, request in asked.items()}
+    assert endings["t"].endswith("assistant\n<think>\n")
+    assert endings["nt"] == endings["training"] and endings["nt"].endswith("</think>\n\n")
+    seeds = {uid: request["sampling_params"].get("seed") for uid, request in asked.items()}
+    assert seeds == {"nt": 11, "t": 11, "training": None}
+    fields = [batch.non_tensor_batch for worker_ in rewards for batch in worker_.batches]
+    tails = {row["uid"][0]: (row["mode"][0], row["prompt_tail"][0]) for row in fields}
+    assert tails == {"nt": ("nt", "closed"), "t": ("t", "open"), "training": ("nt", "closed")}
 
 
 def test_other_agent_loops_run_as_in_stock_verl(in_process: Any, config: Any) -> None:

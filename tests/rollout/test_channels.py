@@ -252,7 +252,7 @@ def test_result_is_a_frozen_record() -> None:
     [
         ({"mode": "fast"}, "policy.mode='fast'"),
         ({"mode": "t", "prompt_tail": "half"}, "prompt_tail='half'"),
-        ({"mode": "t", "family": "gpt9"}, "policy.family='gpt9'"),
+        ({"mode": "t", "family": "gpt9"}, "family 'gpt9'"),
     ],
 )
 def test_wrong_settings_are_named(arguments: dict[str, Any], named: str) -> None:

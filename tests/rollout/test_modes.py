@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rollout_workers.families import FAMILIES
-from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
+from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, has_switch, prompt_tail
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,12 @@ def test_switch_without_effect_is_named(tail: Any, mode: str, family: str, named
         check_prompt_tail(tail, mode, family)
 
 
+def test_families_whose_modes_are_other_checkpoints_have_no_switch() -> None:
+    assert [has_switch(family) for family in ("qwen3_5", "kimi", "gpt_oss", "seed", "raw")] == [True] * 3 + [False] * 2
+
+
 def test_unknown_names_are_listed() -> None:
-    with pytest.raises(ValueError, match=r"policy\.family='qwen9'.*qwen3_5"):
+    with pytest.raises(ValueError, match=r"family 'qwen9'.*qwen3_5"):
         chat_template_kwargs("qwen9", "nt")
     with pytest.raises(ValueError, match=r"policy\.mode='off'"):
         chat_template_kwargs("qwen3_5", "off")

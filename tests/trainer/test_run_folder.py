@@ -16,6 +16,12 @@ CONFIG = {
 }
 
 
+def test_line_separators_inside_a_text_end_no_row(tmp_path):
+    rows = [{"visible": "one\u2028two\u0085three\u2029"}, {"visible": "four"}]
+    append_jsonl(tmp_path / "records.jsonl", rows)
+    assert read_jsonl(tmp_path / "records.jsonl") == rows
+
+
 def test_a_restart_keeps_the_wandb_id_and_counts(tmp_path):
     _, first = open_run_folder(tmp_path / "run", CONFIG)
     folder, second = open_run_folder(tmp_path / "run", CONFIG)

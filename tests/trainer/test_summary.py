@@ -7,10 +7,9 @@ import pytest
 import yaml
 from rich.console import Console
 
-from trainer.run_folder import RunFolder, append_jsonl, open_run_folder, write_json
+from trainer.run_folder import RunFolder, append_jsonl, last_attempt, open_run_folder, write_json
 from trainer.summary import (
     call_counts,
-    last_attempt,
     phase_seconds,
     rate,
     stage_shares,
@@ -144,6 +143,10 @@ def test_whole_summary_of_a_run_folder(tmp_path):
             row(1, step=1),
         ],
     )
+    paired = row(1, labels=LABELS) | {"prompt_id": "p", "reference": "3", "flags": [], "truncated": False}
+    append_jsonl(
+        folder.paired_records, [paired | {"mode": mode, "step": step} for mode in ["nt", "t"] for step in (0, 1)]
+    )
     append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
     actors = [{"name": "pattern_rm-0"}, {"name": "pattern_rm-1"}, {"name": "pattern_rm-0"}]
     write_json(folder.judges / "pattern_rm.json", {"requests": 3, "restarts": 4, "replicas": actors})
@@ -152,11 +155,13 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert [figures["accuracy"]["value"] for figures in summary["heldout"]] == [0.5, 1.0]
     assert [figures["pattern_rm"]["trigger"]["value"] for figures in summary["heldout"]] == [1.0, 0.0]
     assert summary["heldout"][0]["rules"]["cot"]["value"] == 0.5 and "rules" not in summary["heldout"][1]
+    assert [figures["delta_acc"]["n"] for figures in summary["pattern_eval"]] == [1, 1]
     assert summary["agreement"]["cot"] == {"n": 2.0, "share": 1.0}
     assert summary["weights"]["cot"] == {"first": 0.025, "last": 0.025, "least": 0.025, "largest": 0.05}
     assert json.loads(folder.summary.read_text()) == summary
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
+    assert "PatternEval, rates in % and differences in points" in shown and "pattern_eval.jsonl" in shown
     assert "symbolic stage: 0 rollouts timed out; 2 children killed, 0 died by themselves" in shown
     assert "+50.0" in shown and "-100.0" in shown
     assert "pattern_rm counted in the last start: 3; started again 4 times, moved 1 times" in shown

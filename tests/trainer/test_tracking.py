@@ -65,12 +65,15 @@ def test_a_service_that_cannot_start_does_not_stop_the_run(folder, monkeypatch):
 @pytest.mark.integration
 def test_wandb_shows_held_out_accuracy_over_trigger(folder, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
-    from trainer.tracking.wandb_tracker import TRADE_OFF, WandbTracker
+    from trainer.tracking.wandb_tracker import WandbTracker
 
     tracker = WandbTracker(CONFIG, folder[0], run_id="abc")
     logged = []
     monkeypatch.setattr(tracker._run, "log", lambda metrics, step: logged.append(metrics))
     tracker.log({"reward": 1.0}, step=1)
     tracker.log({"heldout/accuracy": 0.5, "heldout/trigger": 0.25}, step=2)
-    assert [metrics.get(TRADE_OFF) for metrics in logged] == [None, 0.5]
+    paired = {"pattern_eval/nt/accuracy": 0.4, "pattern_eval/nt/trigger": 0.3, "pattern_eval/t/accuracy": 0.7}
+    tracker.log(paired, step=3)
+    drawn = [{k: v for k, v in metrics.items() if "_by_trigger/" in k} for metrics in logged]
+    assert drawn == [{}, {"heldout_by_trigger/accuracy": 0.5}, {"pattern_eval_by_trigger/nt/accuracy": 0.4}]
     tracker.finish(0)

@@ -100,6 +100,7 @@ def trainer(monkeypatch, rewards, on_unscored):
     made._stop_requested, made.ended_by, made._saved_step = False, None, None
     made._schedule, made._step_verdicts = build_schedule(CONSTANT), []
     made._judge_lost = lambda: None
+    made._paired = None
     made.total_training_steps = 9
     made._watchdog = SimpleNamespace(beat=lambda phase: None)
     made.said = []

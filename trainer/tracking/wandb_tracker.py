@@ -8,13 +8,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rollout_workers.families import MODES
 from trainer.run_folder import RunFolder
 
 logger = logging.getLogger(__name__)
 INIT_TIMEOUT_S = 60.0
 
-TRADE_OFF = "heldout_by_trigger/accuracy"
-"""Held-out accuracy over held-out Trigger instead of over steps: one point a validation (R56)."""
+TRADE_OFFS = {"heldout_by_trigger/accuracy": ("heldout/accuracy", "heldout/trigger")} | {
+    f"pattern_eval_by_trigger/{mode}/accuracy": (f"pattern_eval/{mode}/accuracy", f"pattern_eval/{mode}/trigger")
+    for mode in MODES
+}
+"""Accuracy over Trigger instead of over steps, a point a validation (R56): name, its value, its other axis."""
 
 
 class WandbTracker:
@@ -47,14 +51,16 @@ class WandbTracker:
                 raise
             logger.exception("W&B cannot be reached: recording offline; `wandb sync %s/wandb` uploads it", folder.path)
             self._run = wandb.init(mode="offline", settings=quiet, **arguments)
-        self._run.define_metric(TRADE_OFF, step_metric="heldout/trigger")
+        for name, (_, trigger) in TRADE_OFFS.items():
+            self._run.define_metric(name, step_metric=trigger)
         self._table = wandb.Table
         self._image = wandb.Image
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
         shown = dict(metrics)
-        if "heldout/accuracy" in metrics and "heldout/trigger" in metrics:
-            shown[TRADE_OFF] = metrics["heldout/accuracy"]
+        for name, (accuracy, trigger) in TRADE_OFFS.items():
+            if accuracy in metrics and trigger in metrics:
+                shown[name] = metrics[accuracy]
         self._run.log(shown, step=step)
 
     def log_rollouts(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
