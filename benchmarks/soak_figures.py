@@ -1,4 +1,8 @@
-"""What a soak makes of its samples: trends with their intervals, growth, and a verdict on each process."""
+"""What a soak makes of its samples: trends with their intervals, and a verdict on each process.
+
+The verdict on a quantity is *flat* where its 95 % interval rules out a growth of `LIMIT_PER_HOUR`, *grows* where the
+interval does not and lies above 0, and *undecided* otherwise: the soak was too short for what the quantity does.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,12 @@ from scipy import stats
 Key = Literal["uss_bytes", "fds", "threads", "children"]
 BLOCKS = 10
 """Means of so many stretches of time are fitted: neighbouring samples are alike, which makes an interval too short."""
-TOLERATED: dict[Key, float] = {"uss_bytes": 2e6, "fds": 2.0, "threads": 2.0, "children": 1.0}
-TOLERATED_SHARE = 0.02
-"""Growth up to this share of where it began, or up to the value above, is called flat."""
+LIMIT_PER_HOUR: dict[Key, float] = {"uss_bytes": 50e6, "fds": 60.0, "threads": 12.0, "children": 12.0}
+"""What leaks by the rollout or by the step is above it: 50 MB and 60 descriptors an hour are 1.2 GB and 1,440 a day.
+Bounded memories that take long to fill are below it: the results in a reward worker of a job, 10 MB when all are there."""
 SHORT: dict[Key, str] = {"uss_bytes": "memory", "fds": "descriptors", "threads": "threads", "children": "children"}
 ALL = "all processes"
+Verdict = Literal["flat", "grows", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +62,10 @@ class Trend:
     low: float
     high: float
 
-    def grows(self, key: Key) -> bool:
-        """Whether it rises for certain, and by more than is tolerated."""
-        return self.low > 0 and self.end - self.begin > max(TOLERATED[key], TOLERATED_SHARE * self.begin)
+    def verdict(self, key: Key) -> Verdict:
+        if self.high < LIMIT_PER_HOUR[key]:
+            return "flat"
+        return "grows" if self.low > 0 else "undecided"
 
 
 def look(started: float) -> dict[int, tuple[str, Sample]]:
@@ -131,17 +137,23 @@ def trend(samples: Sequence[Sample], key: Key, after_s: float) -> Trend | None:
     )
 
 
-def complaints(samples: Sequence[Sample], after_s: float) -> list[str]:
-    """What grows in a process, in words; empty where all is flat."""
-    trends = {key: trend(samples, key, after_s) for key in SHORT}
-    grown = [f"{SHORT[key]} grow" for key, found in trends.items() if found is not None and found.grows(key)]
+def complaints(samples: Sequence[Sample], after_s: float, keys: Sequence[Key] = tuple(SHORT)) -> list[str]:
+    """What is not flat in a process, in words; empty where all is."""
+    trends = {key: trend(samples, key, after_s) for key in keys}
+    verdicts = {key: found.verdict(key) for key, found in trends.items() if found is not None}
+    said = {"grows": "grow", "undecided": "undecided, soak longer"}
+    found = [f"{SHORT[key]} {said[verdict]}" for key, verdict in verdicts.items() if verdict != "flat"]
     # A child that has just ended is one for a moment.
     stale = len(samples) > 1 and min(sample.zombies for sample in samples[-2:]) > 0
-    return grown + (["ended children are not waited for"] if stale else [])
+    return found + (["ended children are not waited for"] if stale else [])
 
 
 def summary(history: dict[int, list[Sample]], names: dict[int, str], after_s: float) -> tuple[Table, list[str]]:
-    """The table of the processes that lived from the warm-up to the end, and all complaints."""
+    """The table of the processes that lived from the warm-up to the end, and all complaints.
+
+    Of all processes together only the number is judged: it finds those that come and stay. Their memory is a sum over
+    processes that come and go.
+    """
     table = Table(title=f"after the first {after_s / 60:.1f} minutes: medians of the first and the last third")
     for column in ("process", "MB", "MB/h [95 %]", "descriptors (max)", "threads", "children", "zombies", "verdict"):
         table.add_column(column, justify="left" if column in ("process", "verdict") else "right")
@@ -154,8 +166,8 @@ def summary(history: dict[int, list[Sample]], names: dict[int, str], after_s: fl
         if memory is None or samples[0].at_s > after_s or samples[-1].at_s < end_s - 60:
             continue
         name = names[pid] if pid == 0 else f"{names[pid]} {pid}"
-        grown = complaints(samples, after_s)
-        found += [f"{name}: {text}" for text in grown]
+        wrong = complaints(samples, after_s, ("children",) if pid == 0 else tuple(SHORT))
+        found += [f"{name}: {text}" for text in wrong]
         table.add_row(
             name,
             f"{memory.begin / 1e6:,.1f} -> {memory.end / 1e6:,.1f}",
@@ -164,7 +176,7 @@ def summary(history: dict[int, list[Sample]], names: dict[int, str], after_s: fl
             _ends(samples, "threads", after_s),
             _ends(samples, "children", after_s),
             str(samples[-1].zombies),
-            ", ".join(grown) or "flat",
+            ", ".join(wrong) or "flat",
         )
     return table, found
 

@@ -17,10 +17,14 @@ from pathlib import Path
 from benchmarks.local_judge import local_judge
 from benchmarks.service_arms import scorer
 from benchmarks.simulated_rollouts import endless
+from reward_workers.judges import questions
+from reward_workers.verifier import symbolic
 
 Scored = Callable[[], tuple[int, int]]
 """Rollouts scored so far, and those of them that stayed unscored; RuntimeError when a process of the subject ended."""
 IN_FLIGHT = 64
+KEPT = 1024
+"""Results that a worker remembers here, less than in a job: full within the warm-up on a busy machine too."""
 START_S = 600.0
 END_S = 180.0
 
@@ -57,6 +61,7 @@ def reward_workers(n: int, folder: Path) -> Iterator[Scored]:
 
 async def work(root: str, cache: Path, seed: int) -> None:
     """Score until the process is ended; a line on stdout each second says how many were scored."""
+    questions.KEPT_RESULTS = symbolic.MAX_KNOWN = KEPT
     made = scorer(root, concurrency=IN_FLIGHT, cache=cache, gate__probability=1.0)
     rollouts = endless(seed)
     scored = unscored = 0

@@ -23,6 +23,7 @@ from reward_workers.judges.calls import JudgeCall, collect_calls
 from reward_workers.judges.client import JudgeClient
 from reward_workers.judges.directory import Addresses
 from reward_workers.judges.directory_link import DirectoryLink
+from reward_workers.judges.health import WorkerHealth
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.judges.settings import JudgeSettings
 from reward_workers.label_source import asks_pattern_rm
@@ -48,7 +49,9 @@ class PatternRewardManager(RewardManagerBase):
             cast(dict[str, Any], OmegaConf.to_container(config, resolve=True)),
             worker=worker_index(ray.get_runtime_context().get_actor_name()),
         )
-        self._directory = DirectoryLink(config.run.dir, self._use_addresses, self._scorer.outages)
+        self._directory = DirectoryLink(
+            config.run.dir, self._use_addresses, self._scorer.outages, lambda: worker_health(self._scorer)
+        )
 
     def _use_addresses(self, addresses: Addresses) -> None:
         for judge, client in judge_clients(self._scorer).items():
@@ -134,8 +137,19 @@ def open_cache(section: dict[str, Any]) -> JudgeCache | None:
 
 def judge_clients(scorer: RolloutScorer) -> dict[str, JudgeClient]:
     """The clients of the judges that a scorer of :func:`build_scorer` asks, by the judge's key."""
+    return {name: judge.client for name, judge in _judges(scorer).items()}
+
+
+def worker_health(scorer: RolloutScorer) -> WorkerHealth:
+    """The state of the judges and the cache of a scorer of :func:`build_scorer`."""
+    judges = _judges(scorer)
+    caches = [judge.cache.health() for judge in judges.values() if judge.cache is not None]  # one, which all share
+    return WorkerHealth({name: judge.health() for name, judge in judges.items()}, caches[0] if caches else None)
+
+
+def _judges(scorer: RolloutScorer) -> dict[str, AnswerJudge | PatternRM]:
     judges = {"fallback": scorer.answer_judge, "pattern_rm": scorer.pattern_rm}
-    return {name: judge.client for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
+    return {name: judge for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
 
 
 def _as_line(

@@ -153,6 +153,7 @@ class RolloutScorer:
     async def _labels(
         self, rollout: Rollout, verdict: Verdict, gate_open: bool, rules: RuleLabels | None, deadline: float
     ) -> Labels | LabelsUnscored | None:
+        """PatternRM's labels where they are wanted; latency is the wait for them, outages included."""
         if self.pattern_rm is None or self.source is None or rules is None:
             return None
         counts = verdict.value == 1 and gate_open and not decided_by_rules(self.source, rules)
@@ -160,12 +161,14 @@ class RolloutScorer:
         if not (counts or monitored):
             return None
         pattern_rm = self.pattern_rm
-        return await self._wait_for(
+        started = time.monotonic()
+        labels = await self._wait_for(
             lambda: pattern_rm.label(rollout.question, rollout.visible),
             unreachable=lambda outcome: isinstance(outcome, LabelsUnscored) and is_unreachable(outcome.reason),
             judge="pattern_rm",
             deadline=deadline,
         )
+        return replace(labels, latency_s=time.monotonic() - started)
 
     async def _wait_for(
         self, ask: Callable[[], Awaitable[Any]], *, unreachable: Callable[[Any], bool], judge: str, deadline: float

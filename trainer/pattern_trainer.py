@@ -50,6 +50,7 @@ class PatternTrainerMixin(PPOTrainer):
         progress: Progress,
         watchdog: Watchdog,
         judge_lost: Callable[[], str | None],
+        service_metrics: Callable[[], dict[str, float]],
         attempt: int,
     ) -> None:
         self._folder = folder
@@ -57,6 +58,7 @@ class PatternTrainerMixin(PPOTrainer):
         self._progress = progress
         self._watchdog = watchdog
         self._judge_lost = judge_lost
+        self._service_metrics = service_metrics
         self._attempt = attempt
         self._stop_requested = False
         self.ended_by: str | None = None
@@ -248,7 +250,7 @@ class PatternTrainerMixin(PPOTrainer):
                 metrics.update(self._evaluate_pairs(self._paired))
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
         records = _in_order(_read_records(batch).values())
-        components = self._components(records) | self._schedule.metrics()
+        components = self._components(records) | self._schedule.metrics() | self._service_metrics()
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
         if every and global_steps % every == 0:

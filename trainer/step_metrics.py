@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from reward_workers.records import STAGES
+from reward_workers.scoring import is_unreachable
 from trainer.judge_metrics import judge_metrics
 from trainer.label_metrics import Record, is_labelled, label_metrics
 
@@ -44,6 +45,7 @@ def reward_metrics(records: Sequence[Record]) -> dict[str, float]:
     metrics |= _verifier_metrics(records)
     metrics |= label_metrics(records)
     metrics |= _call_metrics(records)
+    metrics |= _failure_metrics(records)
     metrics |= judge_metrics(records)
     metrics |= _group_metrics(records)
     metrics["rollouts"] = float(n)
@@ -107,6 +109,37 @@ def _call_metrics(records: Sequence[Record]) -> dict[str, float]:
     metrics |= _latency("pattern_rm", [r["labels"]["latency_s"] for r in asked_patterns])
     metrics |= _latency("judge", [r["verdict"]["latency_s"] for r in asked_fallback])
     return metrics
+
+
+def _failure_metrics(records: Sequence[Record]) -> dict[str, float]:
+    """Rollouts without a verdict and those without labels that were asked for, by reason; and waits for a judge."""
+    lost = failures(records)
+    waits = waits_s(records)
+    metrics = {f"{kind}/{reason}": float(n) for kind, reasons in lost.items() for reason, n in reasons.items()}
+    return metrics | {"waited/rollouts": float(len(waits)), "waited/longest_s": max(waits, default=0.0)}
+
+
+def failures(records: Iterable[Record]) -> dict[str, dict[str, int]]:
+    """Rollouts that no judge could decide (`unscored`) or label (`unlabelled`), by reason, the most frequent first."""
+    found: dict[str, Counter[str]] = {"unscored": Counter(), "unlabelled": Counter()}
+    for record in records:
+        if record["verdict"]["value"] is None:
+            found["unscored"][record["verdict"]["reason"]] += 1
+        if record["labels"] is not None and not is_labelled(record):
+            found["unlabelled"][record["labels"]["reason"]] += 1
+    return {kind: dict(reasons.most_common()) for kind, reasons in found.items()}
+
+
+def waits_s(records: Iterable[Record]) -> list[float]:
+    """How long each rollout waited that found a judge out of reach, in seconds; the longer one of both judges."""
+    waits = []
+    for record in records:
+        away = {c["judge"] for c in record["judge_calls"] if c["failure"] is not None and is_unreachable(c["failure"])}
+        waited = [record["verdict"]["latency_s"]] if "fallback" in away else []
+        waited += [record["labels"]["latency_s"]] if "pattern_rm" in away else []
+        if waited:
+            waits.append(max(waited))
+    return waits
 
 
 def _latency(name: str, seconds: list[float]) -> dict[str, float]:

@@ -24,7 +24,8 @@ from trainer.judge_metrics import describe_totals, judge_totals
 from trainer.label_metrics import SOURCES, Record, agreement, is_labelled
 from trainer.paired_table import paired_steps, paired_table
 from trainer.run_folder import RunFolder, last_attempt, read_jsonl, write_json
-from trainer.step_metrics import verifier_losses
+from trainer.service_summary import failure_counts, service_lines, state_figures
+from trainer.step_metrics import reward_metrics, verifier_losses
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +62,9 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
         "weights": weights_over_time(train),
         "judges": judge_totals([*train, *heldout, *paired]),
         "servers": server_counts(folder),
+        "failures": failure_counts(train),
+        "states": state_figures(steps),
+        "training": reward_metrics(train),
         "seconds_per_step": phase_seconds(steps),
     }
     write_json(folder.summary, summary)
@@ -211,6 +215,13 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
         )
     else:
         console.print("PatternRM: not part of this reward")
+    training = summary["training"]
+    if "trigger" in training:
+        labels = ", ".join(f"{label} {training[f'label/{label}']:.1%}" for label in LABELS)
+        console.print(
+            f"labelled training rollouts: Trigger {training['trigger']:.1%} ({labels}); gate open for "
+            f"{training['gate_open']:.1%}, penalty {training['penalty/applied_mean']:.4f} a rollout"
+        )
     if summary["agreement"]:
         console.print(f"PatternRM and the rules: {_agreement(summary['agreement'])}")
     moved = {label: w for label, w in summary["weights"].items() if w["least"] != w["largest"]}
@@ -228,6 +239,8 @@ def _print(summary: dict[str, Any], folder: RunFolder, console: Console) -> None
             f"requests that the servers of {judge} counted in the last start: {counts['requests']:,.0f}; started again "
             f"{counts['restarts']:,} times, moved {moves:,} times"
         )
+    for line in service_lines(summary["failures"], summary["states"]):
+        console.print(line)
     if summary["seconds_per_step"]:
         phases = ", ".join(f"{name} {s:.2f}" for name, s in summary["seconds_per_step"].items() if name != "step")
         console.print(f"seconds a step: {summary['seconds_per_step']['step']:.2f} ({phases})")

@@ -18,6 +18,7 @@ from trainer.pattern_trainer import make_trainer_cls
 from trainer.progress import Progress
 from trainer.queue_owner import require_free_queue
 from trainer.run_folder import RunFolder, write_json
+from trainer.service_metrics import ServiceMetrics
 from trainer.tracking import build_trackers
 from trainer.watchdog import Watchdog
 
@@ -40,10 +41,12 @@ class TaskRunner(_VerlTaskRunner):
         self._progress = Progress()
         self._stop_requested = False
         self._directory = JudgeDirectory()
+        self._service = ServiceMetrics()
 
     def judge_report(self, report: WorkerReport) -> tuple[int, Addresses] | None:
         """What a reward worker asks every two seconds; the reward workers are started by `run`."""
         self._notices.heard(report)
+        self._service.heard(report)
         return self._directory.newer_than(report.version)
 
     def progress(self, first: int) -> list[str]:
@@ -105,6 +108,7 @@ class TaskRunner(_VerlTaskRunner):
                 progress=self._progress,
                 watchdog=watchdog,
                 judge_lost=fleet.lost,
+                service_metrics=lambda: self._service.metrics(fleet.health()),
                 attempt=len(state["starts"]) - 1,
             )
             self.trainer.init()

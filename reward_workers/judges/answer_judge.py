@@ -7,6 +7,7 @@ from typing import Any
 from reward_workers.judges.cache import JudgeCache
 from reward_workers.judges.calls import Cost
 from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.health import JudgeHealth
 from reward_workers.judges.parse import ParseFailure, parse_verdict
 from reward_workers.judges.prompts import DIRECT, render
 from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
@@ -37,6 +38,7 @@ class AnswerJudge:
             )
         self.settings = settings
         self.client = JudgeClient(settings)
+        self.cache = cache
         self._questions = Questions[int](settings, "verdict_reminder", cache, verdict_as_json, verdict_from_json)
 
     async def judge(self, question: str, reference: str, extracted: str) -> Verdict:
@@ -53,6 +55,10 @@ class AnswerJudge:
             reason = "judge_correct" if decision else "judge_incorrect"
             return Verdict(decision, "judge", reason, extracted, latency_s)
         return Verdict(None, "judge", f"judge_{decision.reason}", extracted, latency_s)
+
+    def health(self) -> JudgeHealth:
+        """The state of its servers and of its memory at this moment."""
+        return JudgeHealth(len(self.client.base_urls), self.client.admitting, self._questions.in_memory)
 
     async def aclose(self) -> None:
         await self.client.aclose()

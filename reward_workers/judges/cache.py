@@ -7,6 +7,7 @@ process, said once and counted, and the judges are asked as without it. Only JSO
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import logging
@@ -21,6 +22,8 @@ from typing import Any, Generic, TypeVar
 
 import diskcache
 
+from reward_workers.judges.health import CacheHealth
+
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
@@ -30,6 +33,10 @@ _BYTES_PER_GB = 1_000_000_000
 _LOCK_WAIT_S = 3.0
 _LONGEST_WAIT_S = 10.0
 """A disk that needs longer than this for one row is left out of use: a verdict must not wait for it."""
+
+
+_CACHED_PAGES = 1024
+"""Of 4 kB, in the memory of each process; the kernel's cache serves the rest. The library would take up to 32 MB."""
 
 
 class _TextDisk(diskcache.Disk):
@@ -83,6 +90,14 @@ class JudgeCache:
         text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
         await self._in_thread(lambda: self._open().set(key, text))
 
+    def health(self) -> CacheHealth:
+        """Size and state at this moment; a file that cannot be looked at has no size."""
+        size = 0
+        for name in ("cache.db", "cache.db-wal"):
+            with contextlib.suppress(OSError):
+                size += (self.folder / name).stat().st_size
+        return CacheHealth(str(self.folder), size, self.is_off)
+
     def close(self) -> None:
         """Close the table; results written later open it again."""
         if self._table is not None:
@@ -114,6 +129,8 @@ class JudgeCache:
                 disk=_TextDisk,
                 size_limit=self._limit,
                 eviction_policy="least-recently-stored",  # a read then writes nothing
+                sqlite_cache_size=_CACHED_PAGES,
+                sqlite_mmap_size=0,
             )
         return self._table
 

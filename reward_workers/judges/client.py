@@ -143,6 +143,11 @@ class JudgeClient:
     def base_urls(self) -> tuple[str, ...]:
         return self._endpoints.base_urls
 
+    @property
+    def admitting(self) -> int:
+        """Servers that a call may go to now; the breakers of the others are open."""
+        return self._endpoints.admitting
+
     def set_base_urls(self, base_urls: Sequence[str]) -> None:
         """Use other servers from the next attempt on; calls in flight finish where they are."""
         self._endpoints.set_base_urls([url.rstrip("/") for url in base_urls])

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from reward_workers.judges.health import WorkerHealth
 from reward_workers.judges.outage import Outage
 
 Addresses = Mapping[str, tuple[str, ...]]
@@ -25,12 +26,14 @@ class WorkerReport:
         version: of the addresses that it has; 0 before the first.
         outages: judges that do not answer it.
         restarted: true once, in the first report of an actor that took the place of a dead one.
+        health: of its judges and its cache, for the metrics of a step.
     """
 
     worker: str
     version: int
     outages: tuple[Outage, ...] = ()
     restarted: bool = False
+    health: WorkerHealth = field(default_factory=WorkerHealth)
 
 
 class JudgeDirectory:

@@ -10,6 +10,7 @@ from typing import Any
 import ray
 
 from reward_workers.judges.directory import Addresses, WorkerReport, host_name
+from reward_workers.judges.health import WorkerHealth
 from reward_workers.judges.outage import Outages
 
 ASK_EVERY_S = 2.0
@@ -24,12 +25,19 @@ class DirectoryLink:
         run_dir: ``run.dir``, which names the actor that holds the directory.
         use: called with the addresses whenever they have changed, in the event loop of the worker.
         outages: what this worker knows of silent judges; sent with every question.
+        health: what it sees of its judges and its cache; asked and sent with every question.
 
     Raises:
         RuntimeError: this process is no actor of a PatternRL job.
     """
 
-    def __init__(self, run_dir: str, use: Callable[[Addresses], None], outages: Outages) -> None:
+    def __init__(
+        self,
+        run_dir: str,
+        use: Callable[[Addresses], None],
+        outages: Outages,
+        health: Callable[[], WorkerHealth],
+    ) -> None:
         try:
             self._host = ray.get_actor(host_name(run_dir))
         except ValueError as error:
@@ -42,6 +50,7 @@ class DirectoryLink:
         self._restarted = context.was_current_actor_reconstructed
         self._use = use
         self._outages = outages
+        self._health = health
         self._version = 0
         self._following: asyncio.Task[None] | None = None
         self._first: asyncio.Future[None] | None = None
@@ -67,7 +76,7 @@ class DirectoryLink:
             await asyncio.sleep(ASK_EVERY_S)
 
     async def _ask(self) -> None:
-        report = WorkerReport(self._worker, self._version, self._outages.current(), self._restarted)
+        report = WorkerReport(self._worker, self._version, self._outages.current(), self._restarted, self._health())
         answer: tuple[int, Any] | None = await self._host.judge_report.remote(report)
         self._restarted = False
         if answer is not None:

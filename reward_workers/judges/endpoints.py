@@ -62,9 +62,14 @@ class EndpointPool:
         return tuple(self._endpoints)
 
     @property
+    def admitting(self) -> int:
+        """Endpoints that a call may go to now."""
+        return sum(endpoint.breaker.admits() for endpoint in self._endpoints.values())
+
+    @property
     def is_open(self) -> bool:
         """Whether no endpoint admits a call: the breaker of the judge."""
-        return not any(endpoint.breaker.admits() for endpoint in self._endpoints.values())
+        return self.admitting == 0
 
     def last_failures(self) -> str:
         """What each endpoint said when it failed last, for a failure's text."""

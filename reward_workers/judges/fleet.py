@@ -17,6 +17,7 @@ from typing import Any
 
 import ray
 
+from reward_workers.judges.health import ServerHealth
 from reward_workers.judges.server_metrics import ServerCounts
 from reward_workers.judges.server_process import ServerStatus
 from reward_workers.judges.servers import Replica, start_actor
@@ -127,6 +128,20 @@ class JudgeFleet:
             if all(replica.lost for replica in replicas):
                 return "\n".join(f"judge server {replica.name} is given up: {replica.lost}" for replica in replicas)
         return None
+
+    def health(self) -> dict[str, ServerHealth]:
+        """The servers of each served judge as last seen, at most some seconds ago."""
+        return {judge: self._health(judge) for judge in dict.fromkeys(replica.judge for replica in self._replicas)}
+
+    def _health(self, judge: str) -> ServerHealth:
+        replicas = [replica for replica in self._replicas if replica.judge == judge]
+        ended: list[dict[str, Any]] = self._ended.get(judge, [])
+        return ServerHealth(
+            replicas=len(replicas),
+            ready=sum(replica.serves and replica.status.state == "ready" for replica in replicas),
+            restarts=sum(report["restarts"] for report in ended) + sum(r.status.restarts for r in replicas if r.actor),
+            moves=sum(replica.moves for replica in replicas),
+        )
 
     def look(self) -> None:
         """One round over all replicas: note what changed, replace those whose actor is gone, publish addresses."""

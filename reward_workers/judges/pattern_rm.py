@@ -12,6 +12,7 @@ from reward_workers.judges.cache import JudgeCache
 from reward_workers.judges.calls import Cost
 from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
 from reward_workers.judges.completion import TokenLogprob
+from reward_workers.judges.health import JudgeHealth
 from reward_workers.judges.parse import ParsedLabels, ParseFailure, parse_labels
 from reward_workers.judges.prompts import render
 from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
@@ -67,6 +68,7 @@ class PatternRM:
         self.settings = settings
         self.threshold = dict(threshold)
         self.client = JudgeClient(settings)
+        self.cache = cache
         self._questions = Questions[LabelReading](settings, "labels_reminder", cache, _as_json, _from_json)
 
     async def label(self, question: str, response: str) -> Labels | LabelsUnscored:
@@ -80,6 +82,10 @@ class PatternRM:
             for label, value, probability in zip(LABELS, reading.decided, reading.p, strict=True)
         )
         return Labels(cot, rep, con, pr, *reading.p, source="pattern_rm", latency_s=latency_s)
+
+    def health(self) -> JudgeHealth:
+        """The state of its servers and of its memory at this moment."""
+        return JudgeHealth(len(self.client.base_urls), self.client.admitting, self._questions.in_memory)
 
     async def aclose(self) -> None:
         await self.client.aclose()

@@ -59,7 +59,9 @@ _LABELS = {
 @cache
 def _environment() -> ImmutableSandboxedEnvironment:
     # Not HTML: escaping would change the text that the judge reads.
-    return ImmutableSandboxedEnvironment(loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, autoescape=False)
+    return ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, autoescape=False, auto_reload=False
+    )
 
 
 def render(name: str, language: str = "en", **fields: str) -> list[dict[str, str]]:

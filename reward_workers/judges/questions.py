@@ -55,6 +55,11 @@ class Questions(Generic[Read]):
         versions = (prompt_version(name, settings.language) for name in (settings.prompt, reminder))
         self._asked = (*settings.identity(), *versions, reading_version())
 
+    @property
+    def in_memory(self) -> int:
+        """Answers remembered now, at most `KEPT_RESULTS`."""
+        return self._calls.in_memory
+
     async def answer(
         self, texts: tuple[str, ...], ask: Callable[[Cost], Awaitable[Read | ParseFailure | JudgeFailure]]
     ) -> tuple[Read | ParseFailure | JudgeFailure, float]:

@@ -41,6 +41,11 @@ class SharedCalls(Generic[Result]):
         self._waiting: dict[str, int] = {}
 
     @property
+    def in_memory(self) -> int:
+        """Results kept in memory now."""
+        return len(self._kept)
+
+    @property
     def shelf_is_off(self) -> bool:
         """Whether there is a shelf and it failed."""
         return self._shelf is not None and self._shelf.is_off

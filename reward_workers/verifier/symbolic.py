@@ -24,7 +24,8 @@ MEMORY_BYTES = 2 << 30
 START_TIMEOUT_S = 120.0
 MAX_QUEUE = 4096
 RECYCLE_AFTER = 5000
-_MAX_KNOWN = 8192
+MAX_KNOWN = 8192
+"""Outcomes remembered in one process."""
 
 
 @dataclass(slots=True)
@@ -190,7 +191,7 @@ class SymbolicPool:
         """Also a question that cost a child is not tried again."""
         with self._lock:
             self._known[question] = outcome
-            if len(self._known) > _MAX_KNOWN:
+            if len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
 
     def _new_child(self) -> SymbolicChild:

@@ -120,6 +120,10 @@ class Run:
     def metrics(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
 
+    def steps(self) -> list[dict[str, Any]]:
+        """The metrics of the training steps, without those of a validation alone."""
+        return [row for row in self.metrics() if "reward_mix/accuracy" in row]
+
     def judge(self, name: str) -> dict[str, Any]:
         return json.loads((self.folder / "judges" / f"{name}.json").read_text())
 

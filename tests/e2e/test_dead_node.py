@@ -104,6 +104,14 @@ def test_rollouts_of_the_interrupted_step_wait_and_none_is_lost_or_scored_by_def
     assert len(waited) == 1 and waited <= {moved["steps_before"] + 1, moved["steps_before"] + 2}
 
 
+def test_the_move_and_the_wait_are_metrics_of_the_steps(moved):
+    steps = moved["run"].steps()
+    moves = [row["reward_mix/servers/fallback/moves"] for row in steps]
+    assert moves == sorted(moves) and (moves[0], moves[-1]) == (0, 1)
+    assert steps[-1]["reward_mix/servers/fallback/ready"] == 1
+    assert max(row["reward_mix/waited/longest_s"] for row in steps) > 10
+
+
 def test_no_server_is_left_on_the_dead_node_or_after_the_job(moved):
     assert len(moved["servers"]) >= 2
     assert [p.cmdline() for p in moved["left"]] == []

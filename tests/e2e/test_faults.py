@@ -100,6 +100,17 @@ def test_a_dead_reward_worker_is_started_again(faulty):
     assert faulty["output"].count("died and was started again; its rollouts are scored again") == 1
 
 
+def test_restarts_and_waits_are_metrics_of_the_steps(faulty):
+    steps = faulty["run"].steps()
+    assert steps[-1]["reward_mix/servers/fallback/restarts"] == 4
+    assert steps[-1]["reward_mix/servers/fallback/moves"] == 0
+    assert steps[-1]["reward_mix/reward_workers/restarts"] == 1
+    assert {row["reward_mix/endpoints/fallback/known"] for row in steps} == {2}
+    assert min(row["reward_mix/servers/fallback/ready"] for row in steps) < 2
+    assert max(row["reward_mix/waited/rollouts"] for row in steps) > 0
+    assert max(row["reward_mix/waited/longest_s"] for row in steps) < MAX_WAIT_S
+
+
 def test_no_rollout_is_lost_or_scored_by_default(faulty):
     records = faulty["run"].records()
     check_records(records)

@@ -86,6 +86,17 @@ def test_everything_is_scored_once_the_judges_are_well_again(spoiled):
         assert record["labels"] is None or "cot" in record["labels"]
 
 
+def test_failures_are_metrics_of_the_steps_by_reason(spoiled):
+    records, steps = spoiled["run"].records(), spoiled["run"].steps()
+    without_labels = [r["labels"]["reason"] for r in records if r["labels"] is not None and "cot" not in r["labels"]]
+    without_verdict = [r["verdict"]["reason"] for r in records if r["verdict"]["value"] is None]
+    for kind, reasons in (("unlabelled", without_labels), ("unscored", without_verdict)):
+        for reason in set(reasons):
+            assert sum(row.get(f"reward_mix/{kind}/{reason}", 0) for row in steps) == reasons.count(reason)
+    assert steps[-1]["reward_mix/cache/workers_off"] == 1
+    assert steps[-1]["reward_mix/endpoints/pattern_rm/admitting"] == 1
+
+
 def test_a_cache_that_cannot_be_written_is_left_out_of_use(spoiled):
     records = spoiled["run"].records()
     asked = [call for record in records for call in record["judge_calls"]]

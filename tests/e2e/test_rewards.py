@@ -45,7 +45,7 @@ def test_both_judges_were_really_asked(pattern_run):
 
 
 def test_metrics_of_every_step(pattern_run):
-    steps = [row for row in pattern_run.metrics() if "reward_mix/accuracy" in row]
+    steps = pattern_run.steps()
     assert [row["step"] for row in steps] == [1, 2]
     for row in steps:
         assert {
@@ -54,7 +54,13 @@ def test_metrics_of_every_step(pattern_run):
             "reward_mix/gate_open",
             "timing_s/step",
             "actor/grad_norm",
+            "reward_mix/waited/rollouts",
+            "reward_mix/cache/mb",
         } <= set(row)
+        for judge in ("fallback", "pattern_rm"):
+            states = ("servers", "ready"), ("endpoints", "known"), ("endpoints", "admitting")
+            assert [row[f"reward_mix/{family}/{judge}/{state}"] for family, state in states] == [1, 1, 1]
+            assert row[f"reward_mix/servers/{judge}/restarts"] == row[f"reward_mix/servers/{judge}/moves"] == 0
 
 
 def test_the_wandb_workspace_shows_what_a_run_logs(pattern_run):

@@ -24,6 +24,7 @@ from reward_workers.judges import cache as cache_module
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.cache import JudgeCache, cache_key, reading_version
 from reward_workers.judges.calls import collect_calls
+from reward_workers.judges.health import CacheHealth
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.records import LABELS as NAMES
 from reward_workers.records import Labels, LabelsUnscored
@@ -284,6 +285,19 @@ def test_the_folder_is_bounded_and_keeps_the_newest(tmp_path: Path) -> None:
         assert await cache.read(cache_key("0")) is None
 
     asyncio.run(scenario())
+
+
+def test_the_health_of_a_cache_is_the_size_of_its_files(tmp_path: Path) -> None:
+    cache = JudgeCache(tmp_path, size_limit_gb=1)
+    assert cache.health() == CacheHealth(str(cache.folder), size_bytes=0, is_off=False)  # not opened yet
+
+    async def fill() -> None:
+        for number in range(100):
+            await cache.write(f"key {number}", {"text": "x" * 1000})
+
+    asyncio.run(fill())
+    assert 100_000 < cache.health().size_bytes < 10_000_000
+    cache.close()
 
 
 def test_keys_tell_questions_apart() -> None:

@@ -291,3 +291,18 @@ def test_the_key_comes_from_the_environment_and_stays_out_of_failures(
     monkeypatch.delenv("JUDGE_KEY")
     with pytest.raises(ValueError, match="JUDGE_KEY"):
         JudgeClient(settings(api_key_env="JUDGE_KEY"))
+
+
+def test_the_proxy_of_the_environment_is_used(
+    fake_server: Any, settings: MakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        async with fake_server("ok") as proxy:
+            monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
+            monkeypatch.setenv("no_proxy", "inside.invalid")
+            outside = await ask(settings(base_urls=["http://outside.invalid/v1"]))
+            assert isinstance(outside, JudgeReply) and proxy.headers[0]["Host"] == "outside.invalid"
+            inside = await ask(settings(base_urls=["http://inside.invalid/v1"], max_attempts=1))
+            assert isinstance(inside, JudgeFailure) and inside.reason == "connection" and len(proxy.requests) == 1
+
+    asyncio.run(scenario())

@@ -21,6 +21,7 @@ def job() -> Iterator[tuple[Any, Any]]:
     import ray
 
     from reward_workers.judges import directory_link
+    from reward_workers.judges.health import JudgeHealth, WorkerHealth
     from reward_workers.judges.outage import Outages
 
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
@@ -44,7 +45,8 @@ def job() -> Iterator[tuple[Any, Any]]:
             directory_link.ASK_EVERY_S = 0.2
             self.used: list[Any] = []
             self.outages = Outages()
-            self.link = directory_link.DirectoryLink(RUN, self.used.append, self.outages)
+            health = WorkerHealth({"fallback": JudgeHealth(endpoints=2, admitting=1, in_memory=7)})
+            self.link = directory_link.DirectoryLink(RUN, self.used.append, self.outages, lambda: health)
 
         async def score(self) -> Any:
             await self.link.known()
@@ -77,6 +79,8 @@ def test_addresses_reach_a_worker_and_the_one_that_takes_its_place(job: tuple[An
 
     host, worker = job
     assert ray.get(worker.score.remote()) == {"fallback": ("http://a/v1",)}
+    judge = ray.get(host.heard.remote())[0].health.judges["fallback"]
+    assert (judge.endpoints, judge.admitting, judge.in_memory) == (2, 1, 7)
     ray.get(host.publish.remote({"fallback": ["http://b/v1"]}))
     assert eventually(lambda: ray.get(worker.score.remote()) == {"fallback": ("http://b/v1",)})
     assert ray.get(worker.changes.remote()) == 2  # questions without news change nothing
@@ -95,7 +99,8 @@ def restarted(host: Any) -> list[str]:
 
 def test_another_run_has_no_such_host(job: tuple[Any, Any]) -> None:
     from reward_workers.judges.directory_link import DirectoryLink
+    from reward_workers.judges.health import WorkerHealth
     from reward_workers.judges.outage import Outages
 
     with pytest.raises(RuntimeError, match=r"/runs/other.*trainer\.main"):
-        DirectoryLink("/runs/other", lambda _: None, Outages())
+        DirectoryLink("/runs/other", lambda _: None, Outages(), WorkerHealth)

@@ -120,11 +120,18 @@ def last_fallback(published: list[dict[str, Any]]) -> Any:
     return [addresses["fallback"] for addresses in published if "fallback" in addresses][-1]
 
 
+def health_of(fleet: Any) -> tuple[int, int, int, int]:
+    """Replicas, ready ones, restarts and moves of the only judge that is served."""
+    (health,) = fleet.health().values()
+    return health.replicas, health.ready, health.restarts, health.moves
+
+
 def test_addresses_are_published_with_those_of_others(fleet: Any) -> None:
-    _, said, published = fleet
+    made, said, published = fleet
     assert published[0] == {"pattern_rm": ["http://far/v1"]}
     assert last_fallback(published) == URLS[:2]
     assert any("fallback-1 is ready" in line for line in said)
+    assert health_of(made) == (2, 2, 0, 0)
 
 
 def test_a_replica_whose_actor_dies_moves_and_its_address_with_it(
@@ -138,6 +145,7 @@ def test_a_replica_whose_actor_dies_moves_and_its_address_with_it(
     assert [URLS[1]] in [addresses.get("fallback") for addresses in published]  # nobody is sent to the dead one
     assert any("fallback-0 at http://10.0.0.1:8000/v1: its actor or node is dead" in line for line in said)
     assert made.metrics()["fallback"].requests == 7 + 8 + 8  # of the dead actor, what it told last
+    assert look_until(made, lambda: health_of(made) == (2, 2, 0, 1))
     made.stop()
     report = json.loads((tmp_path / "fallback.json").read_text())
     assert report["requests"] == 7 + 9 + 9
@@ -169,6 +177,7 @@ def test_a_judge_is_lost_when_every_replica_is_given_up(fleet: Any, actors: list
     assert look_until(made, lambda: len(actors) == 3 and last_fallback(published) == [URLS[2]])
     ray.kill(actors[2])  # max_restarts is 1
     assert look_until(made, lambda: made.lost() is not None)
+    assert health_of(made) == (2, 0, 1, 1)
     assert "fallback-1 is given up: the server exited with code 1" in made.lost()
     assert "fallback-0 is given up: its actor or node is dead" in made.lost() and "max_restarts" in made.lost()
     assert "judge server fallback-1 is given up after 1 restarts: the server exited with code 1" in said
@@ -181,6 +190,7 @@ def test_restarts_in_place_are_told_and_keep_the_address(fleet: Any, actors: lis
     before = len(published)
     ray.get(actors[0].become.remote("starting", 1, "the server exited with code -9"))
     made.look()
+    assert health_of(made) == (2, 1, 1, 0)
     ray.get(actors[0].become.remote("ready", 1, "the server exited with code -9"))
     made.look()
     assert "judge server fallback-0: the server exited with code -9; started again (restart 1)" in said

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from reward_workers.judges.answer_judge import AnswerJudge
+from reward_workers.judges.health import JudgeHealth
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.records import LABELS as NAMES
 from reward_workers.records import Labels, LabelsUnscored, Verdict
@@ -269,6 +270,22 @@ def test_labels_that_cannot_be_read(fake_server: Any, settings: MakeSettings, st
             result = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
             assert isinstance(result, LabelsUnscored)
             assert result.reason == reason or (reason == "no_decision" and result.reason == "refusal")
+
+    asyncio.run(scenario())
+
+
+def test_the_health_of_a_judge_counts_its_servers_and_what_it_remembers(
+    fake_server: Any, settings: MakeSettings
+) -> None:
+    async def scenario() -> None:
+        async with fake_server("CORRECT") as server:
+            limits = {"breaker": {"failures": 1, "cooldown_s": 30.0}, "max_attempts": 2}
+            judge = AnswerJudge(settings(base_urls=["http://127.0.0.1:1/v1", server.base_url], **limits))
+            assert judge.health() == JudgeHealth(endpoints=2, admitting=2, in_memory=0)
+            for answer in ("3", "4", "4"):
+                await judge.judge("q", "3", answer)
+            assert judge.health() == JudgeHealth(endpoints=2, admitting=1, in_memory=2)  # nobody listens on port 1
+            await judge.aclose()
 
     asyncio.run(scenario())
 

@@ -138,7 +138,7 @@ def test_the_weights_of_the_rollout_count():
     record = score(scorer(RIGHT), weights=WEIGHTS | {"cot": 0.01})
     assert (record.reward, record.weights["cot"]) == (0.99, 0.01)
     silent = score(scorer(RIGHT), weights=dict.fromkeys(WEIGHTS, 0.0))
-    assert silent.reward == 1.0 and silent.labels == LEAKED  # weights of 0 watch the labels
+    assert silent.reward == 1.0 and silent.labels.as_dict() == LEAKED.as_dict()  # weights of 0 watch the labels
 
 
 @pytest.mark.parametrize(("labels", "source"), [(None, "union"), ((LEAKED,), "rules"), ((LEAKED,), None)])
@@ -189,7 +189,8 @@ def test_a_judge_that_fails_leaves_the_rollout_unscored(policy, reward):
 
 def test_failed_labels_mean_no_penalty_and_are_kept_as_failed():
     record = score(scorer(RIGHT, labels=[LabelsUnscored("missing_label")]))
-    assert record.reward == 1.0 and record.labels == LabelsUnscored("missing_label")
+    assert record.reward == 1.0
+    assert isinstance(record.labels, LabelsUnscored) and record.labels.reason == "missing_label"
 
 
 def test_an_unreachable_judge_is_waited_for(monkeypatch):
@@ -198,6 +199,12 @@ def test_an_unreachable_judge_is_waited_for(monkeypatch):
     it = scorer(UNRESOLVED, fallback=[down, down, Verdict(0, "judge", "incorrect")], max_wait_s=5.0)
     assert score(it).verdict.value == 0
     assert len(it.answer_judge.asked) == 3
+
+
+def test_the_latency_of_labels_is_the_wait_for_them(monkeypatch):
+    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.05)
+    record = score(scorer(RIGHT, labels=[LabelsUnscored("timeout"), LabelsUnscored("timeout"), LEAKED]))
+    assert record.labels.cot and 0.1 <= record.labels.latency_s < 1.0
 
 
 def test_waiting_ends(monkeypatch):

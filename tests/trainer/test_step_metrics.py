@@ -89,6 +89,37 @@ def test_calls_and_latencies():
     assert metrics["latency_s/judge/p50"] == pytest.approx(2.0)
 
 
+def asked(judge, failure=None):
+    cost = {"attempts": 1, "retries": 0, "openings": 0, "cache_off": False, "latency_s": 0.1}
+    return {"judge": judge, "answered_by": "server", "failure": failure, **cost}
+
+
+def test_what_failed_by_reason_and_what_waited():
+    unscored = record(None, None, stage="judge", latency_s=120.0) | {"judge_calls": [asked("fallback", "timeout")] * 2}
+    unscored["verdict"]["reason"] = "judge_timeout"
+    waited = record(1, 1.0, stage="judge", labels=labels(latency_s=30.0), latency_s=12.0)
+    waited["judge_calls"] = [
+        asked("fallback", "breaker_open"),
+        asked("fallback"),
+        asked("pattern_rm", "http_503"),
+        asked("pattern_rm"),
+    ]
+    nonsense = record(1, 1.0, labels=FAILED) | {"judge_calls": [asked("pattern_rm", "unparsable")]}
+    metrics = reward_metrics([unscored, waited, nonsense, record(1, 1.0)])
+    assert {name: n for name, n in metrics.items() if name.startswith(("unscored/", "unlabelled/", "waited/"))} == {
+        "unscored/judge_timeout": 1,
+        "unlabelled/unparsable": 1,
+        "waited/rollouts": 2,  # an answer that cannot be read is not waited for
+        "waited/longest_s": 120.0,
+    }
+
+
+def test_nothing_failed():
+    metrics = reward_metrics([record(1, 1.0)])
+    assert (metrics["unscored"], metrics["waited/rollouts"], metrics["waited/longest_s"]) == (0, 0, 0)
+    assert not [name for name in metrics if name.startswith(("unscored/", "unlabelled/"))]
+
+
 def verified(verifier, *, killed=0, died=0, anls=None):
     losses = {"killed": killed, "died": died}
     return dict(record(verifier["value"], 0.0), verifier=verifier, losses=losses, anls=anls)

@@ -42,6 +42,10 @@ def row(
         "verdict": verdict,
         "verifier": verdict,
         "losses": {"killed": 0, "died": 0},
+        "anls": None,
+        "charged": labels,
+        "penalty": 0.05 if labels else 0.0,
+        "truncated": False,
         "labels": labels,
         "rule_labels": rules,
         "weights": {"cot": cot_weight, "rep": 0.05, "con": 0.02, "pr": 0.02},
@@ -65,7 +69,8 @@ CALL = {
     "latency_s": 0.1,
 }
 RULES = {"cot": True, "rep": False, "con": None, "pr": None}
-LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0}
+PROBABILITIES = dict.fromkeys(("p_cot", "p_rep", "p_con", "p_pr"), 0.5)
+LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0, **PROBABILITIES}
 
 
 def test_wilson_interval():
@@ -147,7 +152,8 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     append_jsonl(
         folder.paired_records, [paired | {"mode": mode, "step": step} for mode in ["nt", "t"] for step in (0, 1)]
     )
-    append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, "reward_mix/accuracy": 0.5, "timing_s/step": 1.0}])
+    metrics = {"reward_mix/accuracy": 0.5, "reward_mix/servers/pattern_rm/moves": 1.0, "timing_s/step": 1.0}
+    append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, **metrics}])
     actors = [{"name": "pattern_rm-0"}, {"name": "pattern_rm-1"}, {"name": "pattern_rm-0"}]
     write_json(folder.judges / "pattern_rm.json", {"requests": 3, "restarts": 4, "replicas": actors})
     console = Console(record=True, width=160)
@@ -158,6 +164,9 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert [figures["delta_acc"]["n"] for figures in summary["pattern_eval"]] == [1, 1]
     assert summary["agreement"]["cot"] == {"n": 2.0, "share": 1.0}
     assert summary["weights"]["cot"] == {"first": 0.025, "last": 0.025, "least": 0.025, "largest": 0.05}
+    assert summary["failures"]["unscored"] == {}
+    assert summary["states"] == {"servers/pattern_rm/moves": {"last": 1.0, "least": 1.0, "largest": 1.0}}
+    assert summary["training"]["judge/pattern_rm/retries"] == 1 and summary["training"]["gate_open"] == 1.0
     assert json.loads(folder.summary.read_text()) == summary
     assert folder.curves.read_bytes().startswith(b"\x89PNG")
     shown = console.export_text()
@@ -165,6 +174,10 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     assert "symbolic stage: 0 rollouts timed out; 2 children killed, 0 died by themselves" in shown
     assert "+50.0" in shown and "-100.0" in shown
     assert "pattern_rm counted in the last start: 3; started again 4 times, moved 1 times" in shown
+    assert (
+        "labelled training rollouts: Trigger 100.0% (cot 100.0%, rep 0.0%, con 0.0%, pr 0.0%); gate open for 100.0%, "
+        "penalty 0.0250 a rollout"
+    ) in shown
     assert "PatternRM and the rules: cot 100.0% of 2, rep 100.0% of 2" in shown
     assert "pattern weights, first -> last step: cot 0.025 -> 0.025 (0.025 to 0.05)" in shown
     assert "judge pattern_rm: 1 questions = 1 to its servers (2 requests, 1 of them retries)" in shown

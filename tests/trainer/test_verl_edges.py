@@ -278,3 +278,23 @@ def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch):
     components = made._components([slow])
     assert components["verifier/children_killed"] == 1
     assert lines[0].startswith("ALARM: the symbolic stage timed out for 100.0% of 1 rollouts")
+
+
+def test_counts_schedule_and_state_of_the_service_are_metrics_of_the_step(monkeypatch, tmp_path):
+    from trainer import pattern_trainer
+
+    made, _ = guarded(monkeypatch, tmp_path, [1.0, 0.0, 1.0, 0.0])
+    monkeypatch.setattr(pattern_trainer.PPOTrainer, "_compute_metrics", lambda *arguments, **more: None)
+    monkeypatch.setattr(pattern_trainer, "reward_metrics", lambda records: {"accuracy": len(records) / 8})
+    monkeypatch.setattr(pattern_trainer, "timeout_alarm", lambda metrics, timeout_s: None)
+    made.config.reward_mix.verifier = SimpleNamespace(symbolic_timeout_s=3.0)
+    made.config.tracking = SimpleNamespace(rollout_table_every=0)
+    made._progress = SimpleNamespace(step=lambda *arguments: None)
+    made._service_metrics = lambda: {"servers/fallback/moves": 1.0}
+    metrics = {}
+    made._compute_metrics(made.given, metrics, {}, global_steps=1, epoch=0)
+    assert metrics == {
+        "reward_mix/accuracy": 0.5,
+        "reward_mix/accuracy_guard/factor": 1.0,
+        "reward_mix/servers/fallback/moves": 1.0,
+    }
