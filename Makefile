@@ -6,6 +6,7 @@ SHELL := bash
 VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 RUN := $(VENV)/bin/python
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile
 
 # The stamp carries a checksum of its inputs instead of trusting their times, which a checkout renews.
 INPUTS := pyproject.toml constraints-cpu.txt \
@@ -37,11 +38,11 @@ test: $(STAMP)  ## all tests: unit, then integration, then end to end
 
 test-unit: $(STAMP)  ## pure logic, seconds
 	@echo '== unit tests'
-	@$(RUN) -m pytest -q -m 'not integration and not e2e'
+	@$(RUN) -m pytest -q $(PARALLEL) -m 'not integration and not e2e'
 
 test-integration: $(STAMP)  ## with torch, verl, vLLM or child processes
 	@echo '== integration tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'integration and not e2e and not slow'
+	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q $(PARALLEL) -m 'integration and not e2e and not slow'
 
 test-e2e: $(STAMP)  ## the whole stack, minutes
 	@echo '== end-to-end tests'

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from reward_workers.records import LABELS, STAGES
 from trainer.judge_metrics import SAVED
 from trainer.summary import PHASES
-from trainer.tracking.wandb_tracker import TRADE_OFF
+from trainer.tracking.wandb_tracker import TRADE_OFFS
 
 WEIGHTS = tuple(f"reward_mix.weights.{label}" for label in LABELS)
 VARIED = ("reward_mix.name", *WEIGHTS, "reward_mix.gate.probability")
@@ -102,7 +102,10 @@ def _trade_off() -> Section:
         (
             Scatter("held-out, labels of PatternRM", "heldout/trigger", "heldout/accuracy"),
             Scatter("held-out, labels of the rules", "heldout/rules/trigger", "heldout/accuracy"),
-            Curves("held-out accuracy over Trigger, a point a validation", (TRADE_OFF,), over="heldout/trigger"),
+            *(
+                Curves(f"{accuracy} over Trigger, a point an evaluation", (name,), over=trigger)
+                for name, (accuracy, trigger) in TRADE_OFFS.items()
+            ),
         ),
     )
 

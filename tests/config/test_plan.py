@@ -65,7 +65,13 @@ def test_the_plan_of_the_paper():
     ],
 )
 def test_the_plan_says_when_the_policy_is_evaluated(overrides: list[str], text: str):
-    assert text in text_of(dry_run("experiment=quickstart", *overrides))
+    assert text in text_of(dry_run(*overrides))
+
+
+def test_the_instruct_policies_are_evaluated_in_the_mode_that_they_have():
+    text = text_of(dry_run("experiment=pattern_rl_qwen3_vl_4b", "pattern_eval.every=50"))
+    assert "every 50 steps and the last; the first 256 of the held-out prompts, non-thinking" in text
+    assert "non-thinking and thinking" not in text
 
 
 def test_the_prompts_of_the_evaluation_are_checked_like_the_held_out_ones(tmp_path: Path):

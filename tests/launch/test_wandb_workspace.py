@@ -14,9 +14,11 @@ import pytest
 from launch import wandb_workspace
 from launch.wandb_sections import VARIED, Parallel, metrics_of, sections
 from reward_workers.records import LABELS
+from rollout_workers.families import MODES
+from trainer.paired_metrics import METRIC_NAMES
 from trainer.step_metrics import reward_metrics
 from trainer.summary import PHASES
-from trainer.tracking.wandb_tracker import TRADE_OFF
+from trainer.tracking.wandb_tracker import TRADE_OFFS
 
 WHERE = ("--entity", "team", "--project", "p")
 
@@ -49,7 +51,8 @@ def record(stage: str, rollout: int) -> dict:
 def test_every_panel_shows_metrics_that_runs_log():
     names = reward_metrics([record(stage, i) for i, stage in enumerate(("exact", "typed", "symbolic", "judge"))])
     logged = {f"{prefix}/{name}" for prefix in ("reward_mix", "heldout") for name in names}
-    logged |= {f"timing_s/{phase}" for phase in (*PHASES.values(), "step")} | {TRADE_OFF}
+    logged |= {f"timing_s/{phase}" for phase in (*PHASES.values(), "step")} | set(TRADE_OFFS)
+    logged |= {f"pattern_eval/{mode}/{name}" for mode in MODES for name in METRIC_NAMES.values()}
     shown = {section.title: set().union(*map(metrics_of, section.panels)) for section in sections()}
     assert list(shown) == [
         "Reward components",
