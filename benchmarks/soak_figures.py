@@ -22,7 +22,7 @@ BLOCKS = 10
 """Means of so many stretches of time are fitted: neighbouring samples are alike, which makes an interval too short."""
 LIMIT_PER_HOUR: dict[Key, float] = {"uss_bytes": 50e6, "fds": 60.0, "threads": 12.0, "children": 12.0}
 """What leaks by the rollout or by the step is above it: 50 MB and 60 descriptors an hour are 1.2 GB and 1,440 a day.
-Bounded memories that take long to fill are below it: the results in a reward worker of a job are 10 MB when full."""
+Bounded memories that take long to fill are below it: 10 MB of results in a reward worker."""
 SHORT: dict[Key, str] = {"uss_bytes": "memory", "fds": "descriptors", "threads": "threads", "children": "children"}
 ALL = "all processes"
 Verdict = Literal["flat", "grows", "undecided"]
@@ -176,7 +176,7 @@ def summary(history: dict[int, list[Sample]], names: dict[int, str], after_s: fl
             _ends(samples, "threads", after_s),
             _ends(samples, "children", after_s),
             str(samples[-1].zombies),
-            ", ".join(wrong) or "flat",
+            ", ".join(wrong) or ("number flat" if pid == 0 else "flat"),
         )
     return table, found
 

@@ -21,7 +21,8 @@ def print_report(console: Console, report: Report, page: Path) -> None:
     for table in all_tables(report):
         if table.name not in SHOWN:
             continue
-        shown = Table(title=table.title)
+        # What a correction is worth must stand beside it here too.
+        shown = Table(title=table.title, caption=table.note if table.name == "corrected" else None)
         for i, column in enumerate(table.columns):
             shown.add_column(column, justify="left" if i == 0 else "right")
         for line in table.lines[:LONGEST]:

@@ -61,9 +61,10 @@ def draw_pareto(arms: Sequence[Arm], sweep: SweepRuns) -> Figure:
             label=f"{arm.name} (n={accuracy.n})",
         )
     front = sorted((centres[i] for i in pareto_front(centres)), key=lambda point: point[1])
-    axes.plot(
-        [100 * t for _, t in front], [100 * a for a, _ in front], color="black", lw=1, ls="--", label="Pareto front"
-    )
+    if len(front) > 1:
+        axes.plot(
+            [100 * t for _, t in front], [100 * a for a, _ in front], color="black", lw=1, ls="--", label="Pareto front"
+        )
     _draw_start(axes, arms)
     axes.set_xlabel(f"Trigger, held-out, % (labels of {sweep.judge}); lower is better")
     axes.set_ylabel("accuracy, held-out, %; higher is better")

@@ -124,7 +124,7 @@ def test_the_slurm_script_brings_up_ray_and_passes_signals_on(settings, tmp_path
         "srun": f'case "$*" in *hostname*) echo 10.0.0.1 ;; *) echo "$*" >> {log} ;; esac',
         "ray": "exit 0",
         "python": 'case "$*" in *token_hex*) echo t; exit ;; esac\n'
-        'trap "exit 130" TERM; sleep 1; kill -USR1 $PPID; while :; do sleep 0.05; done',
+        'trap "exit 130" TERM; sleep 1; kill -USR1 $PPID; while kill -0 $PPID; do sleep 0.05; done',
     }
     for name, body in commands.items():
         (stand_ins / name).write_text(f"#!/usr/bin/env bash\n{body}\n")

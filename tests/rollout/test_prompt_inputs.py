@@ -67,6 +67,7 @@ def test_row_without_a_needed_column_is_named() -> None:
             [1],
             [2],
             {"uid": "u", "session_id": 0, "global_steps": 1, "index": 7, "data_source": "toy", "pattern_weights": {}},
+            mode="nt",
             prompt_tail="none",
             validate=False,
             truncated=False,

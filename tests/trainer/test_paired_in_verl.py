@@ -151,6 +151,7 @@ def made(tmp_path, monkeypatch):
         trainer._schedule = SimpleNamespace(metrics=dict, base={})
         trainer._trackers = SimpleNamespace(log=lambda data, step: trainer.logged.append((step, data)))
         trainer._components = lambda records: {}
+        trainer._service_metrics = dict
         trainer._progress.step = lambda *given: None
         trainer._progress.heldout = lambda *given: None
         trainer.val_dataset = ROWS
