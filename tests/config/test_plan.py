@@ -65,7 +65,7 @@ def test_the_plan_of_the_paper():
     ],
 )
 def test_the_plan_says_when_the_policy_is_evaluated(overrides: list[str], text: str):
-    assert text in text_of(dry_run(*overrides))
+    assert text in text_of(dry_run("experiment=quickstart", *overrides))
 
 
 def test_the_instruct_policies_are_evaluated_in_the_mode_that_they_have():
