@@ -20,7 +20,7 @@ MAX_WAIT_S = 200
 
 @pytest.fixture(scope="module")
 def faulty(jobs):
-    """One judge replica of two killed; both killed; one frozen; a reward worker killed; the rollout engine killed."""
+    """A judge replica of two killed, then the other; one frozen; a reward worker killed; the rollout engine killed."""
     job = jobs(
         "faulty",
         "trainer.total_training_steps=500",
@@ -40,20 +40,20 @@ def faulty(jobs):
     )
     job.wait_for("step   1/500", START_S + STEP_S)
     driver = psutil.Process(job.process.pid)
-    steps = {"away": job.steps_while(servers(driver)[0].kill, until="is ready after", timeout_s=START_S)}
-
+    first, second = servers(driver)
     mark = len(job.output)
-    for server in servers(driver):
-        server.kill()
+    first.kill()
+    job.wait_for_more(mark, "started again", 1, STEP_S)
+    job.wait_for_steps(2)
+    back_early = "is ready after" in job.output[mark:]
+    second.kill()
     job.wait_for_more(mark, "is ready after", 2, START_S)
     job.wait_for_steps(2)
 
     frozen, since, mark = servers(driver)[0], time.monotonic(), len(job.output)
-    steps["frozen"] = job.steps_while(frozen.suspend, until=f"hung_after_s={HUNG_AFTER_S}", timeout_s=START_S)
+    steps_frozen = job.steps_while(frozen.suspend, until=f"hung_after_s={HUNG_AFTER_S}", timeout_s=START_S)
     hung_s = time.monotonic() - since
-    job.wait_for_more(mark, "is ready after", 1, START_S)
 
-    mark = len(job.output)
     below(driver, "ray::RewardLoopWorker")[0].kill()
     job.wait_for_more(mark, "died and was started again", 1, STEP_S)
     job.wait_for_steps(2)
@@ -65,7 +65,8 @@ def faulty(jobs):
     code = job.wait(ENDED_WITHIN_S)
     return {
         "run": Run(job.folder),
-        "steps": steps,
+        "back_early": back_early,
+        "steps_frozen": steps_frozen,
         "hung_s": hung_s,
         "code": code,
         "output": job.output,
@@ -79,13 +80,13 @@ def servers(driver: psutil.Process) -> list[psutil.Process]:
 
 
 def test_the_run_goes_on_while_one_replica_of_two_is_away_or_frozen(faulty):
-    assert faulty["steps"]["away"] > 0
-    assert faulty["steps"]["frozen"] > 0
+    assert not faulty["back_early"]
+    assert faulty["steps_frozen"] > 0
 
 
 def test_dead_and_frozen_servers_are_started_again(faulty):
-    assert faulty["run"].judge("fallback")["restarts"] == 4
-    assert faulty["output"].count("the server exited with code -9; started again") == 3
+    assert faulty["run"].judge("fallback")["restarts"] == 3
+    assert faulty["output"].count("the server exited with code -9; started again") == 2
     # Asked every quarter of hung_after_s; an answer may take 5 s to time out, the end of a frozen process 10 s.
     assert HUNG_AFTER_S <= faulty["hung_s"] < HUNG_AFTER_S + 60
 
@@ -102,7 +103,7 @@ def test_a_dead_reward_worker_is_started_again(faulty):
 
 def test_restarts_and_waits_are_metrics_of_the_steps(faulty):
     steps = faulty["run"].steps()
-    assert steps[-1]["reward_mix/servers/fallback/restarts"] == 4
+    assert steps[-1]["reward_mix/servers/fallback/restarts"] == 3
     assert steps[-1]["reward_mix/servers/fallback/moves"] == 0
     assert steps[-1]["reward_mix/reward_workers/restarts"] == 1
     assert {row["reward_mix/endpoints/fallback/known"] for row in steps} == {2}
