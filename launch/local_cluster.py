@@ -93,7 +93,9 @@ class LocalCluster:
             RuntimeError: it did not join in time.
         """
         before = self.living()
-        process = self._start([f"--address=127.0.0.1:{self._port}"], cpus, gpus, {})
+        # A folder of its own: a node that makes a job's environment there deletes what another node has at this place.
+        folder = f"{self._folder.name}/r{len(self._nodes)}"
+        process = self._start([f"--address=127.0.0.1:{self._port}", f"--temp-dir={folder}"], cpus, gpus, {})
         deadline = time.monotonic() + START_S
         while not self.living() - before:
             if time.monotonic() > deadline:

@@ -38,7 +38,7 @@ def history(tmp_path_factory):
         *SMALL,
         "cluster=ray_cpu",
         f"launch.runs_dir={base}/runs",
-        "launch.restart_pause_s=0",
+        "launch.restart_pause_s=20",
         "launch.max_restarts=1",
         "run.name=lost",
         "+judges.fallback.serve.resources.judge_node=1",
