@@ -7,6 +7,7 @@ zero out; with one seed an arm has no spread, and nothing is said (R78).
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,7 +104,10 @@ def difference(arm: Arm, base: Arm, figure: str) -> Difference | None:
         return Difference(arm.name, base.name, figure, value, math.nan, math.nan, None)
     if np.ptp(first) == 0 and np.ptp(second) == 0:  # equal in every seed: no spread to compare with
         return Difference(arm.name, base.name, figure, value, value, value, value != 0)
-    interval = ttest_ind(first, second, equal_var=False).confidence_interval(LEVEL)
+    with warnings.catch_warnings():
+        # An arm that is equal in every seed has no spread; that of the other one is the interval's then.
+        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
+        interval = ttest_ind(first, second, equal_var=False).confidence_interval(LEVEL)
     low, high = float(interval.low), float(interval.high)
     return Difference(arm.name, base.name, figure, value, low, high, low > 0 or high < 0)
 

@@ -87,6 +87,13 @@ def test_a_difference_is_welchs_interval_over_seeds():
     assert found.verdict == "inside the seed spread"
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_arm_that_is_equal_in_every_seed_has_the_other_ones_interval():
+    found = difference(arm(0.6, 0.6), arm(0.4, 0.5), "accuracy")
+    # Student's t with one degree of freedom, 12.706, times sqrt(.005 / 2) = .05
+    assert (found.value, found.low, found.high) == pytest.approx((0.15, 0.15 - 0.6353, 0.15 + 0.6353), abs=1e-4)
+
+
 def test_what_can_be_said_depends_on_the_spread():
     assert difference(arm(0.9, 0.91, 0.92), arm(0.1, 0.12, 0.11), "accuracy").verdict == "beyond the seed spread"
     assert difference(arm(0.9), arm(0.1), "accuracy").verdict == "one seed: spread unknown"
