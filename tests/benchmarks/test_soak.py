@@ -128,15 +128,17 @@ def test_processes_are_named_by_what_they_are():
 
 @pytest.mark.integration
 def test_a_look_sees_the_children_of_this_process():
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], close_fds=True)
+    code = "import time; print(flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", code], close_fds=True, stdout=subprocess.PIPE)
     try:
+        assert child.stdout is not None and child.stdout.readline()  # it is Python by now
         seen = look(time.monotonic())
         name, sample = seen[child.pid]
         assert name.startswith("python") and sample.uss_bytes > 1e6 and sample.fds >= 3 and sample.children == 0
         assert seen[0][1].children == len(seen) - 1 and os.getpid() not in seen
     finally:
         child.kill()
-        child.wait()
+        child.communicate()
 
 
 @pytest.mark.integration
