@@ -14,7 +14,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -139,43 +139,55 @@ def wait_for_gpus(asked: float, gpu_wait_s: float, say: Any = print) -> list[str
     Nodes may still be joining. An autoscaler, where there is one, is told what is wanted; the job's own demand would
     come too late for verl, which looks once and gives up.
     """
-    deadline = time.monotonic() + gpu_wait_s
     told = False
-    while True:
-        free = _sum(ray.available_resources(), "GPU")
-        if free >= asked:
-            if told:
-                request_resources(bundles=[])  # from here on the job's own demand keeps the nodes
-            return []
-        total = _sum(ray.cluster_resources(), "GPU")
-        if time.monotonic() >= deadline:
-            return [
-                f"{asked:g} GPUs asked, {free:g} free of {total:g} on the cluster for {gpu_wait_s:g} s "
-                "(launch.gpu_wait_s): choose a smaller cluster=, wait longer, or stop what uses them (ray status)"
-            ]
-        if not told:
-            request_resources(bundles=[{"GPU": 1.0}] * math.ceil(asked))
-            say(f"waiting for GPUs: {asked:g} asked, {free:g} free of {total:g}; at most {gpu_wait_s:g} s", flush=True)
-            told = True
-        time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
+
+    def ask_for_them() -> None:
+        nonlocal told
+        told = True
+        request_resources(bundles=[{"GPU": 1.0}] * math.ceil(asked))
+        free, total = _gpus()
+        say(f"waiting for GPUs: {asked:g} asked, {free:g} free of {total:g}; at most {gpu_wait_s:g} s", flush=True)
+
+    if _wait_until(lambda: _gpus()[0] >= asked, gpu_wait_s, ask_for_them):
+        if told:
+            request_resources(bundles=[])  # from here on the job's own demand keeps the nodes
+        return []
+    free, total = _gpus()
+    return [
+        f"{asked:g} GPUs asked, {free:g} free of {total:g} on the cluster for {gpu_wait_s:g} s "
+        "(launch.gpu_wait_s): choose a smaller cluster=, wait longer, or stop what uses them (ray status)"
+    ]
 
 
 def wait_for_queue(wait_s: float, say: Any = print) -> list[str]:
     """Wait until no other job trains on this cluster; returns the problem when one still does after that time."""
+    notice = f"waiting for another job that trains on this cluster; at most {wait_s:g} s"
+    if _wait_until(lambda: not queue_in_use(), wait_s, lambda: say(notice, flush=True)):
+        return []
+    return [
+        f"another job trained on this cluster for {wait_s:g} s (launch.gpu_wait_s), and jobs of a Ray cluster "
+        "take turns: set sweep.max_concurrent=1 in a sweep, wait longer, stop the other one (ray job list), or "
+        "use another cluster"
+    ]
+
+
+def _wait_until(condition: Callable[[], bool], wait_s: float, on_wait: Callable[[], None]) -> bool:
+    """Whether a condition holds in time; `on_wait` is called once, where there is something to wait for."""
     deadline = time.monotonic() + wait_s
     told = False
-    while queue_in_use():
+    while not condition():
         if time.monotonic() >= deadline:
-            return [
-                f"another job trained on this cluster for {wait_s:g} s (launch.gpu_wait_s), and jobs of a Ray cluster "
-                "take turns: set sweep.max_concurrent=1 in a sweep, wait longer, stop the other one (ray job list), or "
-                "use another cluster"
-            ]
+            return False
         if not told:
-            say(f"waiting for another job that trains on this cluster; at most {wait_s:g} s", flush=True)
+            on_wait()
             told = True
         time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
-    return []
+    return True
+
+
+def _gpus() -> tuple[float, float]:
+    """GPUs of the cluster: free, in all."""
+    return _sum(ray.available_resources(), "GPU"), _sum(ray.cluster_resources(), "GPU")
 
 
 def _sum(resources: Mapping[str, float], name: str) -> float:
