@@ -32,7 +32,7 @@ COMMON = (
     "trainer.test_freq=-1",
     "trainer.save_freq=-1",
 )
-SAMPLE_EVERY_S = 2.0
+SAMPLE_EVERY_S = 10.0
 console = Console(highlight=False)
 
 

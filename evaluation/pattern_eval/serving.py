@@ -98,6 +98,6 @@ def _start(
         ready_timeout_s=serve.ready_timeout_s,
         max_restarts=serve.max_restarts,
         hung_after_s=serve.hung_after_s,
-        nice=serve.nice,
+        idle_priority=serve.idle_priority,
     )
     return _Started(name, server, serve.ready_timeout_s)

@@ -62,7 +62,7 @@ class ServerProcess:
         ready_timeout_s: how long each incarnation may take until ``/health`` answers.
         max_restarts: how often in a row it is started again; ten minutes of service begin a new row.
         hung_after_s: a ready server that answers nothing for so long is ended and started again.
-        nice: niceness of the server and its children, added to this process's own.
+        idle_priority: the server and its children run only while no other process wants the core (SCHED_IDLE).
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ServerProcess:
         ready_timeout_s: float,
         max_restarts: int,
         hung_after_s: float,
-        nice: int = 0,
+        idle_priority: bool = False,
     ) -> None:
         self._reserved = _reserve_port(host)
         self.port: int = self._reserved.getsockname()[1]
@@ -86,7 +86,7 @@ class ServerProcess:
         self._ready_timeout_s = ready_timeout_s
         self._max_restarts = max_restarts
         self._hung_after_s = hung_after_s
-        self._nice = nice
+        self._idle_priority = idle_priority
         self._status = ServerStatus("starting", 0)
         self._changed = threading.Condition()
         self._stop = threading.Event()
@@ -134,7 +134,7 @@ class ServerProcess:
             self._ready_at = float("inf")
             try:
                 ended = self._live(restarts, failure)
-            except (OSError, ValueError) as error:  # cannot be started, or gives metrics that cannot be read
+            except (OSError, ValueError, subprocess.SubprocessError) as error:  # no start, or metrics without sense
                 ended = f"{type(error).__name__}: {error}"
             if ended is None:
                 self._become(ServerStatus("stopped", restarts, failure))
@@ -199,7 +199,8 @@ class ServerProcess:
 
     def _prepare_child(self) -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        os.nice(self._nice)
+        if self._idle_priority:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
     def _become(self, status: ServerStatus) -> None:
         with self._changed:

@@ -36,7 +36,7 @@ class JudgeServer:
             ready_timeout_s=serve.ready_timeout_s,
             max_restarts=serve.max_restarts,
             hung_after_s=serve.hung_after_s,
-            nice=serve.nice,
+            idle_priority=serve.idle_priority,
         )
 
     def base_url(self) -> str:

@@ -5,7 +5,6 @@ Every key must be present: a default that no configuration file shows would be a
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
@@ -41,7 +40,7 @@ class ServeSettings:
         ready_timeout_s: how long a server may take until it answers, in seconds.
         hung_after_s: a server that answers nothing for so long is ended and started again, in seconds.
         max_restarts: how often in a row one replica may be started again; ten minutes of service begin a new row.
-        nice: how far the servers' processes stand back for others on the same cores, 0..19 as of nice(2).
+        idle_priority: the servers' processes run only while no other wants the core (SCHED_IDLE of sched(7)).
         args: further ``vllm serve`` arguments, as given on a command line.
         env: environment variables of the server process.
     """
@@ -56,7 +55,7 @@ class ServeSettings:
     ready_timeout_s: float
     hung_after_s: float
     max_restarts: int
-    nice: int
+    idle_priority: bool
     args: tuple[str, ...]
     env: Mapping[str, str]
 
@@ -84,7 +83,7 @@ class ServeSettings:
             ready_timeout_s=_number(config, "ready_timeout_s", where, low=1),
             hung_after_s=_number(config, "hung_after_s", where, low=1),
             max_restarts=int(_number(config, "max_restarts", where, low=0, whole=True)),
-            nice=int(_number(config, "nice", where, low=0, whole=True, high=19)),
+            idle_priority=_switch(config, "idle_priority", where),
             args=tuple(str(argument) for argument in _sequence(config["args"], f"{where}.args")),
             env=MappingProxyType({str(key): str(value) for key, value in (config["env"] or {}).items()}),
         )
@@ -234,17 +233,20 @@ def _check_keys(config: Mapping[str, Any], cls: type, where: str, beside: Set[st
         raise ValueError(f"{where} lacks key(s) {', '.join(missing)}: set them")
 
 
-def _number(
-    config: Mapping[str, Any], key: str, where: str, low: float, whole: bool = False, high: float = math.inf
-) -> float:
+def _switch(config: Mapping[str, Any], key: str, where: str) -> bool:
+    value = config[key]
+    if not isinstance(value, bool):
+        raise ValueError(f"{where}.{key}={value!r} is not a switch: set true or false")
+    return value
+
+
+def _number(config: Mapping[str, Any], key: str, where: str, low: float, whole: bool = False) -> float:
     value = config[key]
     kind = "a whole number" if whole else "a number"
     if isinstance(value, bool) or not isinstance(value, (int, float)) or (whole and value != int(value)):
         raise ValueError(f"{where}.{key}={value!r} is not {kind}: set {kind} of at least {low}")
     if not value >= low:
         raise ValueError(f"{where}.{key}={value!r} is too small: set {kind} of at least {low}")
-    if value > high:
-        raise ValueError(f"{where}.{key}={value!r} is too large: set {kind} of at most {high}")
     return float(value)
 
 

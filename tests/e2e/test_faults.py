@@ -32,7 +32,7 @@ def faulty(jobs):
         "judges.fallback.serve.replicas=2",
         "judges.fallback.timeout_s=5",
         "judges.fallback.total_timeout_s=20",
-        "judges.fallback.serve.nice=0",
+        "judges.fallback.serve.idle_priority=false",
         f"reward_mix.max_wait_s={MAX_WAIT_S}",
         f"judges.fallback.serve.hung_after_s={HUNG_AFTER_S}",
         "judges.fallback.serve.max_restarts=5",

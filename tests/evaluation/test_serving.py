@@ -47,7 +47,7 @@ def section(**serve: Any) -> JudgeSettings:
         "ready_timeout_s": 30,
         "hung_after_s": 30,
         "max_restarts": 0,
-        "nice": 0,
+        "idle_priority": False,
         "args": [],
         "env": {},
     }

@@ -77,7 +77,7 @@ def fleet(actors: list[Any], section: Callable[..., dict[str, Any]], tmp_path: P
         "ready_timeout_s": 60,
         "hung_after_s": 60,
         "max_restarts": 1,
-        "nice": 0,
+        "idle_priority": False,
         "args": [],
         "env": {},
     }

@@ -143,8 +143,10 @@ def test_calls_count_that_were_answered_before_the_keeper_looked(start: Start, m
     assert server.counts().requests == 1
 
 
-def test_niceness_reaches_the_server_and_its_children(tmp_path: Path) -> None:
-    show = "import os, subprocess, sys; print(os.nice(0), flush=True); subprocess.run(['nice']); sys.exit(3)"
+@pytest.mark.parametrize(("idle_priority", "policy"), [(True, "SCHED_IDLE"), (False, "SCHED_OTHER")])
+def test_priority_reaches_the_server_and_its_children(tmp_path: Path, idle_priority: bool, policy: str) -> None:
+    child = "import os; print('policy', os.sched_getscheduler(0), flush=True)"
+    show = f"import subprocess, sys; {child}; subprocess.run([sys.executable, '-c', {child!r}]); sys.exit(3)"
     server = ServerProcess(
         [sys.executable, "-c", show],
         env={},
@@ -153,12 +155,30 @@ def test_niceness_reaches_the_server_and_its_children(tmp_path: Path) -> None:
         ready_timeout_s=20.0,
         max_restarts=0,
         hung_after_s=20.0,
-        nice=3,
+        idle_priority=idle_priority,
     )
     assert server.wait_ready(20).state == "failed"
-    own = os.nice(0)
-    nice = min(own + 3, 19)  # as nice as a process can be
-    assert f"\n{nice}\n{nice}\n" in (tmp_path / "judge-0.log").read_text()
+    number = getattr(os, policy)
+    assert f"\npolicy {number}\npolicy {number}\n" in (tmp_path / "judge-0.log").read_text()
+
+
+def test_a_server_whose_priority_cannot_be_set_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setscheduler", forbidden)
+    server = ServerProcess(
+        [sys.executable, "-c", "pass"],
+        env={},
+        host="127.0.0.1",
+        log_path=tmp_path / "judge-0.log",
+        ready_timeout_s=20.0,
+        max_restarts=0,
+        hung_after_s=20.0,
+        idle_priority=True,
+    )
+    status = server.wait_ready(20)
+    assert status.state == "failed" and "preexec_fn" in status.failure
 
 
 def test_restarts_are_bounded(start: Start) -> None:

@@ -51,7 +51,7 @@ def serving(section: Any, model_path: Path, **serve: Any) -> dict[str, Any]:
         "ready_timeout_s": 200,
         "hung_after_s": 60,
         "max_restarts": 1,
-        "nice": 0,
+        "idle_priority": False,
         "args": ["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "16"],
         "env": CPU_ENV,
     } | serve

@@ -20,7 +20,7 @@ SERVE = {
     "ready_timeout_s": 60,
     "hung_after_s": 60,
     "max_restarts": 3,
-    "nice": 0,
+    "idle_priority": False,
     "args": ["--enforce-eager"],
     "env": {"A": 1},
 }
@@ -60,6 +60,7 @@ def test_a_complete_section(section: Section) -> None:
         ({"serve": {**SERVE, "resources": ["judge_node"]}}, ["serve.resources", "judge_node", "mapping"]),
         ({"serve": {**SERVE, "resources": {"judge_node": -1}}}, ["serve.resources.judge_node", "-1"]),
         ({"serve": {**SERVE, "hung_after_s": 0}}, ["serve.hung_after_s", "0"]),
+        ({"serve": {**SERVE, "idle_priority": 10}}, ["serve.idle_priority", "10", "true or false"]),
         ({"serve": {"replicas": 1}}, ["judges.fallback.serve", "model_path"]),
         ({"serve": "yes"}, ["judges.fallback.serve", "yes"]),
         ({"breaker": {"failures": 0, "cooldown_s": 1}}, ["judges.fallback.breaker.failures", "0"]),
