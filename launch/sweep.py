@@ -29,8 +29,7 @@ from launch.prepare import Compose, Prepared, check_capacity, override, prepare_
 from launch.scheduler import Scheduler
 from launch.settings import LaunchSettings
 from launch.sweep_table import SweepView
-from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, explain, register_resolvers
-from trainer.main import hydra_raises
+from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, explain, hydra_raises, register_resolvers
 
 
 def run_sweep(overrides: Sequence[str], settings: LaunchSettings, console: Console, retry_failed: bool) -> int:

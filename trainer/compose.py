@@ -11,11 +11,14 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import math
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import hydra
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
@@ -106,6 +109,54 @@ def compose_config(overrides: Sequence[str] = (), folder: Path = CONFIG_DIR, nam
             return compose(config_name=name, overrides=list(overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError([explain(error)]) from error
+
+
+def compose_command_line(folder: Path, name: str) -> DictConfig | None:
+    """Compose what the command line of this process asks for, as an application of Hydra.
+
+    Args:
+        folder, name: of the command's primary configuration.
+
+    Returns:
+        The composed tree, or None where `--help`, `--cfg` and the like have printed what they had to.
+
+    Raises:
+        ConfigError: an override names a key, group or option that does not exist.
+    """
+    register_resolvers()
+    composed: list[DictConfig] = []
+    try:
+        with hydra_raises():
+            hydra.main(version_base="1.3", config_path=str(folder), config_name=name)(composed.append)()
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError([explain(error)]) from error
+    return composed[0] if composed else None
+
+
+def plain_settings(config: DictConfig) -> dict[str, Any]:
+    """A tree as plain data, interpolations resolved.
+
+    Raises:
+        ConfigError: a mandatory value is missing, or an interpolation leads nowhere.
+    """
+    try:
+        return cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
+    except OmegaConfBaseException as error:
+        raise ConfigError([explain(error)]) from error
+
+
+@contextmanager
+def hydra_raises() -> Iterator[None]:
+    """Let Hydra raise its errors instead of printing them and exiting with 1 (hydra/_internal/utils.py:222)."""
+    before = os.environ.get("HYDRA_FULL_ERROR")
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = before
 
 
 def anchor_paths(config: DictConfig) -> None:

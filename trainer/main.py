@@ -10,25 +10,19 @@ process trains one run).
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-import hydra
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, anchor_paths, explain, register_resolvers
+from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, anchor_paths, compose_command_line, explain
 from trainer.plan import Plan, make_plan
 from trainer.preflight import data_problems, inspect_inputs, start_problems, static_problems
 from trainer.settings import Settings, read_settings
 from trainer.terminal import FILE_WIDTH, refuse
 
 END = "nothing was started; all settings: python -m trainer.main --help"
-"""Columns of a plan that goes to a file or a job log."""
 
 
 def prepare(config: DictConfig) -> tuple[Settings, Plan]:
@@ -61,23 +55,16 @@ def prepare(config: DictConfig) -> tuple[Settings, Plan]:
 
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
-    register_resolvers()
-    composed: list[DictConfig] = []
-    app = hydra.main(version_base="1.3", config_path=str(CONFIG_DIR), config_name=CONFIG_NAME)(composed.append)
     if {"-m", "--multirun"} & set(sys.argv[1:]):
         return refuse(
             ["--multirun: one process trains one run; python -m launch.submit --multirun submits a job for each point"],
             END,
         )
     try:
-        with hydra_raises():
-            app()
-        if not composed:  # --cfg, --info and the like have printed what they had to
+        config = compose_command_line(CONFIG_DIR, CONFIG_NAME)
+        if config is None:
             return 0
-        config = composed[0]
         settings, plan = prepare(config)
-    except (HydraException, OmegaConfBaseException) as error:
-        return refuse([explain(error)], END)
     except ConfigError as error:
         return refuse(error.problems, END)
     plan.print(Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH))
@@ -87,20 +74,6 @@ def main() -> int:
     from trainer.run import run_training
 
     return run_training(config)
-
-
-@contextmanager
-def hydra_raises() -> Iterator[None]:
-    """Let Hydra raise its errors instead of printing them and exiting with 1 (hydra/_internal/utils.py:222)."""
-    before = os.environ.get("HYDRA_FULL_ERROR")
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["HYDRA_FULL_ERROR"]
-        else:
-            os.environ["HYDRA_FULL_ERROR"] = before
 
 
 if __name__ == "__main__":

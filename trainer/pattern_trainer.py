@@ -8,8 +8,7 @@ one: the advantages of a group with an unscored rollout are zero, because a miss
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +24,7 @@ from trainer.paired_evaluation import PairedEvaluation
 from trainer.paired_prompts import paired_prompts
 from trainer.progress import Progress
 from trainer.reward_loop import restarting_reward_workers
+from trainer.rollout_table import RolloutTable
 from trainer.run_folder import RunFolder, append_jsonl
 from trainer.step_metrics import reward_metrics, timeout_alarm
 from trainer.tracking import Trackers
@@ -65,7 +65,7 @@ class PatternTrainerMixin(PPOTrainer):
         """Why `fit` returned before its last step without having been asked to."""
         self._saved_step: int | None = None
         self._data_order: dict[str, Any] = {}
-        self._dataset_rows: dict[int, int] | None = None
+        self._rollout_table: RolloutTable | None = None
         reward_mix = cast(dict[str, Any], OmegaConf.to_container(self.config.reward_mix, resolve=True))
         self._schedule = build_schedule(reward_mix)
         self._step_verdicts: list[int] = []
@@ -212,23 +212,7 @@ class PatternTrainerMixin(PPOTrainer):
                 f"({', '.join(reasons)}) and reward_mix.on_unscored=abort. A checkpoint of step {self.global_steps} is "
                 "written; repair the judge and start the same command again"
             )
-        rows = torch.tensor([_uid(key) in dropped for key in batch.keys])
-        stored = tq.kv_batch_get(
-            keys=batch.keys, partition_id=batch.partition_id, select_fields=["advantages", "returns"]
-        )
-        zeroed = {
-            field: torch.nested.as_nested_tensor(
-                [
-                    torch.zeros_like(row) if drop else row
-                    for row, drop in zip(stored[field].unbind(), rows, strict=True)
-                ],
-                layout=torch.jagged,
-            )
-            for field in ("advantages", "returns")
-        }
-        return tq.kv_batch_put(
-            keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(zeroed, batch_size=len(batch))
-        )
+        return _without_advantage(batch, dropped)
 
     def _save_step_before(self) -> None:
         """Checkpoint in the middle of a step: weights and data order are those of the step before."""
@@ -254,7 +238,7 @@ class PatternTrainerMixin(PPOTrainer):
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
         if every and global_steps % every == 0:
-            self.logger.log_rollouts(self._rollout_table(records), global_steps)
+            self.logger.log_rollouts(self._sampled(records, global_steps), global_steps)
         self._progress.step(global_steps, self.total_training_steps, components, timing_raw)
 
     def _val_metrics_update(
@@ -281,38 +265,20 @@ class PatternTrainerMixin(PPOTrainer):
             self._progress.say(alarm)
         return components
 
+    def _sampled(self, records: Sequence[Record], step: int) -> list[dict[str, Any]]:
+        if self._rollout_table is None:
+            self._rollout_table = RolloutTable(
+                self.train_dataset.dataframe,
+                image_key=self.config.data.image_key,
+                rows=self.config.tracking.rollout_table_rows,
+                seed=self.config.seed,
+            )
+        return self._rollout_table.sample(records, step)
+
     def _keep(self, records: Sequence[Record], split: str) -> None:
         append_jsonl(
             self._folder.records / f"{split}.jsonl", [{"attempt": self._attempt, **record} for record in records]
         )
-
-    def _rollout_table(self, records: Sequence[Record]) -> list[dict[str, Any]]:
-        """Some rollouts of this step with their image; the same ones for the same seed."""
-        n = min(self.config.tracking.rollout_table_rows, len(records))
-        sample = random.Random(f"{self.config.seed}:{self.global_steps}").sample(list(records), n)  # noqa: S311 - no secret
-        return [
-            {
-                "step": record["step"],
-                "image": self._image_of(record["group"]),
-                "prompt": record["question"],
-                "reference": record["reference"],
-                "visible": record["visible"],
-                "verdict": "{value} ({stage}: {reason})".format(**record["verdict"]),
-                "labels": json.dumps(record["labels"]),
-                "z": record["z"],
-                "reward": record["reward"],
-            }
-            for record in sample
-        ]
-
-    def _image_of(self, prompt_index: int) -> bytes | None:
-        """First image of a prompt, as encoded bytes; None for text prompts and for images given by path."""
-        frame = self.train_dataset.dataframe
-        if self._dataset_rows is None:
-            self._dataset_rows = {int(info["index"]): row for row, info in enumerate(frame["extra_info"])}
-        images = frame[self._dataset_rows[prompt_index]].get(self.config.data.image_key) or []
-        first = images[0] if images else None
-        return first.get("bytes") if isinstance(first, dict) else None
 
 
 def make_trainer_cls(trainer_mode: str) -> type[PatternTrainerMixin]:
@@ -332,6 +298,22 @@ def _read_records(batch: Any) -> dict[str, Record]:
         for key, tag, extra in zip(batch.keys, batch.tags, list(data["extra_fields"]), strict=True)
         if not tag.get("is_padding", False)
     }
+
+
+def _without_advantage(batch: Any, dropped: Set[str]) -> Any:
+    """The batch after the advantages and returns of the dropped groups (by uid) became zero in TransferQueue."""
+    stored = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["advantages", "returns"])
+    drops = [_uid(key) in dropped for key in batch.keys]
+    zeroed = {
+        field: torch.nested.as_nested_tensor(
+            [torch.zeros_like(row) if drop else row for row, drop in zip(stored[field].unbind(), drops, strict=True)],
+            layout=torch.jagged,
+        )
+        for field in ("advantages", "returns")
+    }
+    return tq.kv_batch_put(
+        keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(zeroed, batch_size=len(batch))
+    )
 
 
 def _uid(key: str) -> str:

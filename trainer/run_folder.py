@@ -121,11 +121,16 @@ def open_run_folder(path: Path, config: Mapping[str, Any]) -> tuple[RunFolder, d
     return folder, state
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write JSON so that a kill leaves the old file or the new one, never half of one."""
-    partial = path.with_suffix(path.suffix + ".partial")
-    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file, text as UTF-8, so that a kill leaves the old file or the new one, never half of one."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_bytes(content.encode() if isinstance(content, str) else content)
     partial.replace(path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON for people to read too, with :func:`write_whole`."""
+    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 
 def append_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -21,10 +21,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-import hydra
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 from rich.console import Console
 
 from corpora.pattern_eval.anchors import Anchor, find_anchors
@@ -35,8 +32,8 @@ from corpora.pattern_eval.sampling import SamplingRules, sample
 from evaluation.pattern_eval.prompt_file import PromptFileError, fingerprint, read_prompts
 from evaluation.pattern_eval.responses import read_responses
 from evaluation.records import Prompt
-from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import hydra_raises
+from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
+from trainer.run_folder import write_whole
 from trainer.terminal import refuse
 
 Row = TypeVar("Row")
@@ -44,19 +41,13 @@ Row = TypeVar("Row")
 
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
-    register_resolvers()
-    composed: list[DictConfig] = []
-    app = hydra.main(version_base="1.3", config_path=str(CONFIG_DIR / "evaluation"), config_name="construction")
     try:
-        with hydra_raises():
-            app(composed.append)()
-        if composed:
-            construct(composed[0], Console(highlight=False, soft_wrap=True))
+        config = compose_command_line(CONFIG_DIR / "evaluation", "construction")
+        if config is not None:
+            construct(config, Console(highlight=False, soft_wrap=True))
         return 0
-    except (HydraException, OmegaConfBaseException) as error:
-        problems: Sequence[str] = [explain(error)]
     except (ConfigError, PromptFileError) as error:
-        problems = error.problems
+        problems: Sequence[str] = error.problems
     except ValueError as error:
         problems = str(error).splitlines()
     return refuse(problems)
@@ -68,7 +59,7 @@ def construct(config: DictConfig, console: Console) -> None:
     Raises:
         ValueError: a setting or an input is wrong.
     """
-    settings: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    settings = plain_settings(config)
     out = Path(settings["out"])
     out.mkdir(parents=True, exist_ok=True)
     pool = read_prompts([Path(file) for file in settings["pool"]["files"]], settings["prompts"]["taxonomy"], None)
@@ -137,7 +128,7 @@ def _sample(
         "sources": dict(Counter(prompt.source for prompt in prompts)),
         "prompts": fingerprint(prompts),
     }
-    _replace(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    write_whole(out / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
     for category, quota in quotas.items():
         console.print(
             f"  {category}: {quota.got:,} of {quota.allowed:,} (asked {quota.asked:,}; {quota.why})", markup=False
@@ -185,13 +176,7 @@ def _hash(content: Any) -> str:
 
 
 def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    _replace(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    write_whole(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 if __name__ == "__main__":

@@ -15,10 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import hydra
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import DictConfig
 from rich.console import Console
 from rich.table import Table
 
@@ -31,28 +28,21 @@ from evaluation.stopping import stop_on_signals
 from reward_workers.judges.settings import JudgeSettings
 from rollout_workers.families import Mode, check_mode
 from rollout_workers.modes import chat_template_kwargs
-from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import hydra_raises
+from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
 from trainer.terminal import FILE_WIDTH, refuse
 
 
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
-    register_resolvers()
-    composed: list[DictConfig] = []
-    app = hydra.main(version_base="1.3", config_path=str(CONFIG_DIR / "evaluation"), config_name="benchmarks")
     console = Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
     try:
-        with hydra_raises():
-            app(composed.append)()
-        if composed:
+        config = compose_command_line(CONFIG_DIR / "evaluation", "benchmarks")
+        if config is not None:
             stop_on_signals()
-            measure(composed[0], console)
+            measure(config, console)
         return 0
-    except (HydraException, OmegaConfBaseException) as error:
-        problems: Sequence[str] = [explain(error)]
     except ConfigError as error:
-        problems = error.problems
+        problems: Sequence[str] = error.problems
     except ValueError as error:
         problems = str(error).splitlines()
     except RuntimeError as error:
@@ -70,7 +60,7 @@ def measure(config: DictConfig, console: Console) -> BenchmarkRow:
     Raises:
         ConfigError, ValueError: a setting is wrong. RuntimeError: the engine or a server failed.
     """
-    plain: dict[str, Any] = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    plain = plain_settings(config)
     mode = check_mode(plain["mode"])
     model, servers = read_model(plain["model"], (mode,))
     benchmarks = [Benchmark(name, **entry) for name, entry in plain["benchmarks"].items()]

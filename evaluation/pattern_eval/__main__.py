@@ -15,10 +15,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import hydra
-from hydra.errors import HydraException
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
 from evaluation.pattern_eval.assemble import Finished, build_report
@@ -31,8 +29,7 @@ from evaluation.records import Prompt
 from evaluation.report.files import write_report
 from evaluation.report.terminal import print_report
 from evaluation.stopping import stop_on_signals
-from trainer.compose import CONFIG_DIR, ConfigError, explain, register_resolvers
-from trainer.main import hydra_raises
+from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line
 from trainer.terminal import FILE_WIDTH, refuse
 
 EXIT_SERVER_FAILED = 1
@@ -43,20 +40,13 @@ END = "nothing was asked; all settings: python -m evaluation.pattern_eval --help
 
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
-    register_resolvers()
-    composed: list[DictConfig] = []
-    folder = str(CONFIG_DIR / "evaluation")
-    app = hydra.main(version_base="1.3", config_path=folder, config_name=CONFIG_NAME)(composed.append)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH)
     try:
-        with hydra_raises():
-            app()
-        if not composed:  # --cfg, --info and the like have printed what they had to
+        config = compose_command_line(CONFIG_DIR / "evaluation", CONFIG_NAME)
+        if config is None:
             return 0
         stop_on_signals()
-        return evaluate(composed[0], console)
-    except (HydraException, OmegaConfBaseException) as error:
-        return refuse([explain(error)], END)
+        return evaluate(config, console)
     except (ConfigError, PromptFileError) as error:
         return refuse(error.problems, END)
     except ValueError as error:
@@ -111,7 +101,7 @@ def evaluate(config: DictConfig, console: Console) -> int:
 def _oracle(settings: PageSettings) -> Oracle | None:
     if settings.prompts.oracle is None:
         return None
-    found: Oracle = hydra.utils.get_object(settings.prompts.oracle)
+    found: Oracle = get_object(settings.prompts.oracle)
     return found
 
 

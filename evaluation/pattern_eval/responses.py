@@ -15,6 +15,7 @@ from evaluation.pattern_eval.settings import EvalSettings
 from evaluation.records import Generation, Prompt, Response
 from reward_workers.detectors import detect_patterns
 from reward_workers.records import LABELS
+from trainer.run_folder import write_whole
 
 Oracle = Callable[[str, str], Mapping[str, bool]]
 
@@ -99,11 +100,7 @@ def _evidence(visible: str, labels: Mapping[str, bool], records: Mapping[str, La
 
 def write_responses(path: Path, responses: Sequence[Response]) -> None:
     """Keep the joined responses for other runs to show; the whole file or the old one."""
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("w", encoding="utf-8") as file:
-        for response in responses:
-            file.write(json.dumps(asdict(response)) + "\n")
-    partial.replace(path)
+    write_whole(path, "".join(json.dumps(asdict(response)) + "\n" for response in responses))
 
 
 def read_responses(folder: Path) -> list[Response]:

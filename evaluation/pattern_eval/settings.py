@@ -9,15 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from pydantic import Field, ValidationError, field_validator
 
 from reward_workers.judges.settings import PLAIN, JudgeSettings
 from rollout_workers.families import MODES, Mode, PromptTail, check_mode, get_family
-from trainer.compose import ConfigError, explain
+from trainer.compose import ConfigError, plain_settings
 from trainer.sections import Count, Files, Name, Positive, Section, Thresholds, VerifierSettings
 
 ModelName = Annotated[str, Field(min_length=1, max_length=80)]
@@ -186,10 +185,7 @@ def read_settings(config: DictConfig) -> PageSettings:
     if not with_model:
         # Sections of a run may be incomplete here: nobody is asked.
         config = OmegaConf.masked_copy(config, [*PAGE_KEYS, *PAGE_SECTIONS])
-    try:
-        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True))
-    except OmegaConfBaseException as error:
-        raise ConfigError([explain(error)]) from error
+    plain = plain_settings(config)
     problems: list[str] = []
     sections = {name: _section(kind, plain.get(name), name, problems) for name, kind in PAGE_SECTIONS.items()}
     page = {

@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from trainer.run_folder import write_json
+
 Record = TypeVar("Record")
 
 
@@ -106,6 +108,4 @@ def claim_folder(folder: Path, identity: Mapping[str, Any]) -> None:
                 "delete the folder"
             )
         return
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(wanted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    partial.replace(path)
+    write_json(path, wanted)

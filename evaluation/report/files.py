@@ -16,6 +16,7 @@ from evaluation.report.content import CONDITIONAL, Report
 from evaluation.report.figures import draw_all
 from evaluation.report.page import render_page
 from reward_workers.records import LABELS
+from trainer.run_folder import write_whole
 
 PAGE = "page.html"
 
@@ -32,7 +33,8 @@ def write_report(report: Report, folder: Path, *, examples_per_label: int, text_
     if report.responses:
         _write(folder / "responses.csv", _responses_csv(report.responses))
     page = render_page(report, figures, examples_per_label=examples_per_label, text_budget_mb=text_budget_mb)
-    return _write(folder / PAGE, page)
+    _write(folder / PAGE, page)
+    return folder / PAGE
 
 
 def results(report: Report) -> dict[str, Any]:
@@ -99,8 +101,6 @@ def _csv(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def _write(path: Path, text: str) -> Path:
-    """The whole file or the old one; half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(text.encode(errors="replace"))
-    return partial.replace(path)
+def _write(path: Path, text: str) -> None:
+    """Half a surrogate pair, which UTF-8 cannot hold, becomes a question mark."""
+    write_whole(path, text.encode(errors="replace"))
