@@ -1,6 +1,6 @@
 """The reward service side by side in one run: rollouts a second, calls a step, and what rewards add to a step.
 
-    python -m benchmarks.reward_service [--seconds 4] [--out service.json]
+    python -m benchmarks.reward_service [--seconds 6] [--out service.json]
 
 The judge is `benchmarks.local_judge`, a server of the right form without a model, in a process of its own: what is
 measured is the service around the judges, not a judge. Three tables:
@@ -65,18 +65,21 @@ async def opened(made: RolloutScorer) -> AsyncIterator[RolloutScorer]:
 
 
 async def throughput(made: RolloutScorer, concurrency: int, seconds: float) -> dict[str, float]:
-    """Rollouts a second with so many in flight, CPU time of each here, and how many stayed unscored or raised."""
+    """Rollouts a second with so many in flight, CPU time of each here, and how many stayed unscored or raised.
+
+    Counted are `seconds` after as many more, in which the connections are opened that a worker then keeps for days.
+    """
     rollouts = (
         rollout
         for seed in count()
         for rollout in one_step(STEP, accuracy=1.0, words=WORDS, duplicates=0.0, seed=seed, distinct=True)
     )
     scored = failed = 0
-    begun, cpu_begun = time.monotonic(), time.process_time()
+    over = False
 
-    async def worker() -> None:
+    async def lane() -> None:
         nonlocal scored, failed
-        while time.monotonic() - begun < seconds:
+        while not over:
             try:
                 record = await made.score(next(rollouts))
             except Exception:  # noqa: BLE001 - the stock arm has no other answer to a broken connection
@@ -85,9 +88,14 @@ async def throughput(made: RolloutScorer, concurrency: int, seconds: float) -> d
             failed += record.reward is None
             scored += record.reward is not None
 
-    await asyncio.gather(*(worker() for _ in range(concurrency)))
-    cpu_ms = (time.process_time() - cpu_begun) * 1e3 / scored if scored else float("nan")
-    return {"per_s": scored / (time.monotonic() - begun), "cpu_ms": cpu_ms, "failed": failed}
+    lanes = [asyncio.create_task(lane()) for _ in range(concurrency)]
+    await asyncio.sleep(seconds)
+    begun, cpu_begun, scored_before = time.monotonic(), time.process_time(), scored
+    await asyncio.sleep(seconds)
+    wall_s, cpu_s, counted = time.monotonic() - begun, time.process_time() - cpu_begun, scored - scored_before
+    over = True
+    await asyncio.gather(*lanes)
+    return {"per_s": counted / wall_s, "cpu_ms": cpu_s * 1e3 / counted if counted else float("nan"), "failed": failed}
 
 
 def measure_throughput(seconds: float) -> list[dict[str, Any]]:
@@ -234,7 +242,9 @@ def steps_table(rows: Sequence[dict[str, Any]], slots: int, generation_s: float)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each cell of the first table")
+    parser.add_argument(
+        "--seconds", type=float, default=6.0, help="of each cell of the first table, after as many to warm up"
+    )
     parser.add_argument(
         "--slots", type=int, default=64, help="requests that the judge of the third table answers at once"
     )
