@@ -44,6 +44,7 @@ def stock_config(overrides: list[str]) -> Any:
         config.trainer.v1.sampler.custom_sampler = None
         config.trainer.v1.sampler.sampler_kwargs = {}
         config.trainer.logger = ["file"]
+        config.trainer.resume_mode = "disable"  # the run folder may hold a finished quickstart
         for section in ("run", "policy", "corpus", "reward_mix", "judges", "cluster", "tracking", "dry_run", "seed"):
             config.pop(section, None)
     return config
