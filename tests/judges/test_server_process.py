@@ -78,7 +78,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     script.write_text(STAND_IN)
     servers = []
 
-    def build(*extra: str, max_restarts: int = 1, hung_after_s: float = 20.0) -> ServerProcess:
+    def build(
+        *extra: str, max_restarts: int = 1, hung_after_s: float = 20.0, idle_priority: bool = False
+    ) -> ServerProcess:
         servers.append(
             ServerProcess(
                 [sys.executable, str(script), *extra],
@@ -88,6 +90,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 ready_timeout_s=20.0,
                 max_restarts=max_restarts,
                 hung_after_s=hung_after_s,
+                idle_priority=idle_priority,
             )
         )
         return servers[-1]
@@ -143,41 +146,19 @@ def test_calls_count_that_were_answered_before_the_keeper_looked(start: Start, m
     assert server.counts().requests == 1
 
 
-@pytest.mark.parametrize(("idle_priority", "policy"), [(True, "SCHED_IDLE"), (False, "SCHED_OTHER")])
-def test_priority_reaches_the_server_and_its_children(tmp_path: Path, idle_priority: bool, policy: str) -> None:
-    child = "import os; print('policy', os.sched_getscheduler(0), flush=True)"
-    show = f"import subprocess, sys; {child}; subprocess.run([sys.executable, '-c', {child!r}]); sys.exit(3)"
-    server = ServerProcess(
-        [sys.executable, "-c", show],
-        env={},
-        host="127.0.0.1",
-        log_path=tmp_path / "judge-0.log",
-        ready_timeout_s=20.0,
-        max_restarts=0,
-        hung_after_s=20.0,
-        idle_priority=idle_priority,
-    )
-    assert server.wait_ready(20).state == "failed"
-    number = getattr(os, policy)
-    assert f"\npolicy {number}\npolicy {number}\n" in (tmp_path / "judge-0.log").read_text()
+@pytest.mark.parametrize(("idle_priority", "policy"), [(True, os.SCHED_IDLE), (False, os.SCHED_OTHER)])
+def test_priority_reaches_the_server_and_its_children(start: Start, idle_priority: bool, policy: int) -> None:
+    server = start(idle_priority=idle_priority)
+    assert server.wait_ready(20).state == "ready"
+    assert [os.sched_getscheduler(pid) for pid in pids(server)] == [policy, policy]
 
 
-def test_a_server_whose_priority_cannot_be_set_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_server_whose_priority_cannot_be_set_has_failed(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "sched_setscheduler", forbidden)
-    server = ServerProcess(
-        [sys.executable, "-c", "pass"],
-        env={},
-        host="127.0.0.1",
-        log_path=tmp_path / "judge-0.log",
-        ready_timeout_s=20.0,
-        max_restarts=0,
-        hung_after_s=20.0,
-        idle_priority=True,
-    )
-    status = server.wait_ready(20)
+    status = start(idle_priority=True).wait_ready(20)
     assert status.state == "failed" and "preexec_fn" in status.failure
 
 
