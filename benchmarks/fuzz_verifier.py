@@ -25,12 +25,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from reward_workers.verifier import extract_boxed, verify_rules
-from reward_workers.verifier.answer_types import ANSWER_TYPES
 from reward_workers.verifier.explain import explain
-from reward_workers.verifier.expression import NotAnExpression, parse
-from reward_workers.verifier.guard import blocked
-from reward_workers.verifier.normalize import canonical, says_nothing, tight
-from reward_workers.verifier.split import outer_bracket, split_parts, split_top
+from reward_workers.verifier.rules.answer_types import ANSWER_TYPES
+from reward_workers.verifier.rules.guard import blocked
+from reward_workers.verifier.rules.normalize import canonical, says_nothing, tight
+from reward_workers.verifier.rules.notation.expression import NotAnExpression, parse
+from reward_workers.verifier.rules.notation.split import outer_bracket, split_parts, split_top
 
 PIECES = [
     "{", "}", "{}", "\\{", "\\}", "(", ")", "[", "]", "()", "()", "([{", ",", ";", ":", ".", "...", "=", "x=", "<",

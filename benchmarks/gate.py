@@ -28,8 +28,8 @@ from rich.table import Table
 
 from benchmarks.gate_groups import draw_groups, read_groups, resized
 from benchmarks.gate_noise import KINDS, Group, gate_effect, gate_only_variance, kind_of
+from foundation.runs.records import LABELS
 from reward_workers.gate import Scope
-from reward_workers.records import LABELS
 
 SCOPES: tuple[Scope, ...] = ("rollout", "group")
 BASE_RL_4B = (0.3383, 0.4377, 0.1383, 0.2099)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gate_noise import Group
+from foundation.runs.records import LABELS
+from foundation.runs.run_folder import read_jsonl
 from reward_workers.mix import Mix
-from reward_workers.records import LABELS
-from trainer.run_folder import read_jsonl
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 """R50."""

@@ -11,12 +11,12 @@ from typing import Any, cast
 import aiohttp
 from omegaconf import OmegaConf
 
-from reward_workers.judges.parse import ParsedLabels, parse_labels
-from reward_workers.judges.prompts import render
-from reward_workers.records import Labels, LabelsUnscored, Verdict
+from foundation.runs.records import Labels, LabelsUnscored, Verdict
+from foundation.settings.compose import compose_config
+from reward_workers.judges.prompts.render import render
+from reward_workers.judges.replies import ParsedLabels, parse_labels
 from reward_workers.reward_manager import build_scorer
 from reward_workers.scoring import RolloutScorer
-from trainer.compose import compose_config
 
 
 def scorer(

@@ -107,7 +107,7 @@ def process_name(command: Sequence[str], name: str) -> str:
         return words[len("ray::") :].split(".")[0].split(" ")[0]
     for text, known in (
         ("benchmarks.soak_subjects", "reward worker"),
-        ("symbolic_worker", "symbolic child"),
+        ("symbolic.child_program", "symbolic child"),
         ("benchmarks.local_judge", "local judge"),
         ("trainer.main", "driver"),
         ("vllm.entrypoints", "vllm serve"),

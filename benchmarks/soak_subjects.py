@@ -18,7 +18,7 @@ from benchmarks.local_judge import local_judge
 from benchmarks.service_arms import scorer
 from benchmarks.simulated_rollouts import endless
 from reward_workers.judges import questions
-from reward_workers.verifier import symbolic
+from reward_workers.verifier.symbolic import pool as symbolic
 
 Scored = Callable[[], tuple[int, int]]
 """Rollouts scored so far, and those of them that stayed unscored; RuntimeError when a process of the subject ended."""

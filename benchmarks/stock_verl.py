@@ -16,7 +16,7 @@ from typing import Any
 
 from omegaconf import OmegaConf, open_dict
 
-from trainer.compose import anchor_paths, compose_config
+from foundation.settings.compose import anchor_paths, compose_config
 
 _BOX = re.compile(r"\\boxed\{([^{}]*)\}")
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from reward_workers.verifier.answer_types import check_answer_type
+from reward_workers.verifier.rules.answer_types import check_answer_type
 
 Expected = int | str
 SHARE_RIGHT = 0.65

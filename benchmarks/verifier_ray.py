@@ -27,7 +27,7 @@ import ray
 from rich.console import Console
 from rich.table import Table
 
-from reward_workers.records import SymbolicLosses, Verdict
+from foundation.runs.records import SymbolicLosses, Verdict
 from reward_workers.verifier import Verifier
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,7 +1,7 @@
 """Hydra's `hydra/launcher=ray_jobs`: the points that a sweeper asks for become Ray jobs, one a point.
 
 Hydra imports this file in every command of the project (it scans `hydra_plugins`), so it imports nothing heavy. The
-work is done by `launch.sweep`, whose `PointRunner` stands where Hydra expects the task function.
+work is done by `launch.sweeps.sweep`, whose `PointRunner` stands where Hydra expects the task function.
 """
 
 from __future__ import annotations

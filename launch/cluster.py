@@ -15,11 +15,11 @@ from ray._private.authentication.http_token_authentication import get_auth_heade
 from ray.job_submission import JobSubmissionClient
 from ray.util.state import list_nodes
 
+from foundation.settings.compose import ConfigError
+from foundation.settings.run_settings import Settings
 from launch.settings import Launch
-from trainer.compose import ConfigError
-from trainer.placement import first_unplaced
-from trainer.preflight import gpu_roles
-from trainer.settings import Settings
+from trainer.checks.placement import first_unplaced
+from trainer.checks.preflight import gpu_roles
 
 ANSWER_S = 10.0
 POLL_S = 0.5

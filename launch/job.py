@@ -11,8 +11,8 @@ from typing import Any
 import requests
 from ray.job_submission import JobDetails, JobErrorType, JobStatus, JobSubmissionClient
 
+from foundation.settings.terminal import EXIT_WRONG_INPUT
 from launch.settings import Launch
-from trainer.terminal import EXIT_WRONG_INPUT
 
 EXIT_STOPPED = 130
 RUN_KEY = "patternrl.run"

@@ -23,13 +23,13 @@ import ray
 from ray.autoscaler.sdk import request_resources
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from foundation.settings.compose import ConfigError, compose_config, is_hub_id
+from foundation.settings.run_settings import Settings
+from foundation.settings.terminal import EXIT_WRONG_INPUT
 from launch.secrets import missing, secrets_of
-from trainer.compose import ConfigError, compose_config, is_hub_id
+from trainer.checks.preflight import gpu_roles
+from trainer.frame.queue_owner import queue_in_use
 from trainer.main import prepare
-from trainer.preflight import gpu_roles
-from trainer.queue_owner import queue_in_use
-from trainer.settings import Settings
-from trainer.terminal import EXIT_WRONG_INPUT
 
 PROBE_S = 120.0
 POLL_S = 5.0

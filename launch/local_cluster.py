@@ -24,7 +24,7 @@ from types import TracebackType
 import psutil
 import requests
 
-from trainer.terminal import EXIT_WRONG_INPUT
+from foundation.settings.terminal import EXIT_WRONG_INPUT
 
 START_S = 120.0
 END_S = 10.0

@@ -10,13 +10,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import EXIT_WRONG_INPUT, refuse
 from launch.cluster import connect
 from launch.follow import follow
 from launch.job import EXIT_STOPPED, ClusterLost, submissions
 from launch.settings import read_launch_settings
 from launch.status import split_arguments, the_job
-from trainer.compose import ConfigError
-from trainer.terminal import EXIT_WRONG_INPUT, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

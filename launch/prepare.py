@@ -12,15 +12,15 @@ from typing import Any
 from omegaconf import DictConfig
 from rich.console import Console
 
+from foundation.settings.compose import ROOT, ConfigError, compose_config
+from foundation.settings.run_settings import Settings
 from launch.cluster import capacity_problems, living_nodes
 from launch.job import JobSpec
 from launch.secrets import missing, secrets_of
 from launch.settings import Launch
 from launch.upload import Upload, measure
-from trainer.compose import ROOT, ConfigError, compose_config
+from trainer.checks.plan import Plan
 from trainer.main import prepare
-from trainer.plan import Plan
-from trainer.settings import Settings
 
 ASSETS = "assets/"
 PLAIN = re.compile(r"^[A-Za-z0-9_./${}-]+$")

@@ -20,11 +20,11 @@ from typing import Any
 import ray
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import refuse
 from launch.prepare import Prepared, prepare_run
 from launch.settings import LaunchSettings, read_launch_settings, split_overrides
-from trainer.compose import ConfigError
-from trainer.placement import JUDGE_NODE
-from trainer.terminal import refuse
+from trainer.checks.placement import JUDGE_NODE
 
 TEMPLATES = {"kuberay": "rayjob.yaml.jinja", "slurm": "slurm.sh.jinja"}
 LONGEST_NAME = 47

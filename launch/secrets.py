@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trainer.settings import Settings
+from foundation.settings.run_settings import Settings
 
 WANDB = "WANDB_API_KEY"
 

@@ -8,9 +8,9 @@ from typing import Annotated, Literal, cast
 
 from pydantic import Field
 
-from trainer.compose import LAUNCH_SECTIONS, ConfigError, compose_config
-from trainer.sections import Count, Name, Positive, Seconds, Section
-from trainer.settings import read_sections
+from foundation.settings.compose import LAUNCH_SECTIONS, ConfigError, compose_config
+from foundation.settings.run_settings import read_sections
+from foundation.settings.sections import Count, Name, Positive, Seconds, Section
 
 Text = Annotated[str, Field(min_length=1)]
 

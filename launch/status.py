@@ -13,11 +13,11 @@ from ray.job_submission import JobDetails
 from rich.console import Console
 from rich.table import Table
 
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import FILE_WIDTH, refuse
 from launch.cluster import connect
 from launch.job import DIR_KEY, RUN_KEY, find, read_state, submissions
 from launch.settings import read_launch_settings, split_overrides
-from trainer.compose import ConfigError
-from trainer.terminal import FILE_WIDTH, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

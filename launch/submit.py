@@ -16,13 +16,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import FILE_WIDTH, refuse
 from launch.cluster import connect
 from launch.follow import run_to_end
 from launch.job import EXIT_STOPPED, ClusterLost, submit
 from launch.prepare import check_capacity, prepare_run, without_dry_run
 from launch.settings import LaunchSettings, read_launch_settings, split_overrides
-from trainer.compose import ConfigError
-from trainer.terminal import FILE_WIDTH, refuse
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = read_launch_settings(ours)
         if parsed.multirun:
-            from launch.sweep import run_sweep
+            from launch.sweeps.sweep import run_sweep
 
             return run_sweep(run, settings, console, retry_failed=parsed.retry_failed)
         return submit_run(run, settings, console, wait=not parsed.no_wait)

@@ -15,13 +15,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from launch.manifest import FILE, Manifest
-from launch.report.html import write_html
-from launch.report.load import RATES, SweepRuns, load_sweep
-from launch.report.statistics import Arm, Difference, arms_of, difference, effects
-from launch.report.tables import TextTable, arm_table, difference_table, effect_table, run_table, write_csv
-from trainer.compose import ConfigError
-from trainer.terminal import EXIT_WRONG_INPUT, FILE_WIDTH
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import EXIT_WRONG_INPUT, FILE_WIDTH
+from launch.sweeps.manifest import FILE, Manifest
+from launch.sweeps.report.html import write_html
+from launch.sweeps.report.load import RATES, SweepRuns, load_sweep
+from launch.sweeps.report.statistics import Arm, Difference, arms_of, difference, effects
+from launch.sweeps.report.tables import TextTable, arm_table, difference_table, effect_table, run_table, write_csv
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def write_report(sweep: SweepRuns, folder: Path, console: Console) -> None:
     """Print the tables and write every file of the report."""
-    from launch.report.figures import draw_all
+    from launch.sweeps.report.figures import draw_all
 
     folder.mkdir(parents=True, exist_ok=True)
     arms = arms_of(sweep.runs, sweep.factors)

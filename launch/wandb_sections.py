@@ -1,7 +1,8 @@
 """What the W&B workspace of a project shows: sections of panels over the metrics and the settings of runs.
 
-Plain data: the names are those of `trainer.step_metrics` (`reward_mix/*` while training, `heldout/*` in validation), of
-verl's timings, and of `trainer.tracking`. Knows nothing of W&B; `launch.wandb_workspace` draws it.
+Plain data: the names are those of `foundation.runs.step_metrics` (`reward_mix/*` while training, `heldout/*` in
+validation), of verl's timings, and of `trainer.frame.tracking`. Knows nothing of W&B; `launch.wandb_workspace` draws
+them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reward_workers.records import LABELS, STAGES
-from trainer.judge_metrics import SAVED
-from trainer.summary import PHASES
-from trainer.tracking.wandb_tracker import TRADE_OFFS
+from foundation.runs.judge_metrics import SAVED
+from foundation.runs.records import LABELS, STAGES
+from foundation.runs.summary import PHASES
+from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 
 WEIGHTS = tuple(f"reward_mix.weights.{label}" for label in LABELS)
 VARIED = ("reward_mix.name", *WEIGHTS, "reward_mix.gate.probability")

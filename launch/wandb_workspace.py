@@ -18,10 +18,10 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from foundation.settings.compose import ConfigError, compose_config
+from foundation.settings.terminal import refuse
 from launch.wandb_sections import VARIED, Curves, Panel, Scatter, sections
-from trainer.compose import ConfigError, compose_config
-from trainer.terminal import refuse
-from trainer.tracking.wandb_tracker import has_key
+from trainer.frame.tracking.wandb_tracker import has_key
 
 SHOWN = 50
 """Runs, or groups of runs, that a panel draws at once; W&B's own ten are fewer than the arms of a sweep."""

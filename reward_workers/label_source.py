@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from reward_workers.records import LABELS, Labels, LabelsUnscored, RuleLabels
+from foundation.runs.records import LABELS, Labels, LabelsUnscored, RuleLabels
 
 LabelSource = Literal["pattern_rm", "rules", "union", "agreement"]
 PenaltyKind = Literal["hard", "expected"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reward_workers.records import LABELS
+from foundation.runs.records import LABELS
 
 
 @dataclass(frozen=True, slots=True)

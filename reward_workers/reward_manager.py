@@ -16,23 +16,24 @@ from omegaconf import DictConfig, OmegaConf
 from verl import DataProto
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
+from foundation.responses.channels import split_channels
+from foundation.responses.families import Mode
+from foundation.runs.judge_call import JudgeCall
+from foundation.runs.records import RewardRecord
+from foundation.settings.judges import JudgeSettings
 from reward_workers.gate import Gate
 from reward_workers.judges.answer_judge import AnswerJudge
-from reward_workers.judges.cache import JudgeCache
-from reward_workers.judges.calls import JudgeCall, collect_calls
-from reward_workers.judges.client import JudgeClient
-from reward_workers.judges.directory import Addresses
-from reward_workers.judges.directory_link import DirectoryLink
-from reward_workers.judges.health import WorkerHealth
+from reward_workers.judges.endpoint.cache import JudgeCache
+from reward_workers.judges.endpoint.calls import collect_calls
+from reward_workers.judges.endpoint.client import JudgeClient
 from reward_workers.judges.pattern_rm import PatternRM
-from reward_workers.judges.settings import JudgeSettings
+from reward_workers.judges.serving.directory import Addresses
+from reward_workers.judges.serving.directory_link import DirectoryLink
+from reward_workers.judges.serving.health import WorkerHealth
 from reward_workers.label_source import asks_pattern_rm
-from reward_workers.records import RewardRecord
 from reward_workers.scoring import Rollout, RolloutScorer
 from reward_workers.verifier import Verifier
 from reward_workers.worker_index import worker_index
-from rollout_workers.channels import split_channels
-from rollout_workers.families import Mode
 
 
 class PatternRewardManager(RewardManagerBase):

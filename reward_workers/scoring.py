@@ -14,17 +14,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
+from foundation.runs.judge_call import is_unreachable
+from foundation.runs.records import Labels, LabelsUnscored, RewardRecord, RuleLabels, SymbolicLosses, Verdict
 from reward_workers.detectors import detect_patterns
 from reward_workers.gate import Gate
 from reward_workers.judges.outage import Outages
 from reward_workers.label_source import LabelSource, PenaltyKind, charged_labels, decided_by_rules
 from reward_workers.mix import Mix
-from reward_workers.records import Labels, LabelsUnscored, RewardRecord, RuleLabels, SymbolicLosses, Verdict
-from reward_workers.verifier.anls import document_anls
+from reward_workers.verifier.rules.anls import document_anls
 
 OnUnscored = Literal["drop_group", "abort", "count_as_incorrect"]
 RETRY_PAUSE_S = 5.0
-UNREACHABLE = frozenset({"timeout", "deadline", "connection", "breaker_open", "http_408", "http_429"})
 
 
 class VerifierLike(Protocol):
@@ -49,7 +49,7 @@ class Rollout:
 
     Attributes:
         prompt_index: row of the prompt in its data set; the gate and the group use it.
-        visible: the text that the user sees (rollout_workers.channels).
+        visible: the text that the user sees (foundation.responses.channels).
         weights: the pattern weights in force for it, by label; the trainer sends them (`reward_mix.schedule`).
         n_tokens: generated tokens; truncated: stopped at the length limit.
         validate: rollout of a validation pass: always labelled where a PatternRM exists.
@@ -190,15 +190,3 @@ class RolloutScorer:
 
 def _anls(rollout: Rollout, verifier: Verdict) -> float | None:
     return document_anls(verifier.extracted, rollout.reference) if rollout.answer_type == "doc_text" else None
-
-
-def is_unreachable(reason: str) -> bool:
-    """Whether a failed call is one that waiting can cure; a nonsensical answer is not asked for again here.
-
-    >>> is_unreachable("judge_connection"), is_unreachable("http_503"), is_unreachable("judge_truncated")
-    (True, True, False)
-    >>> is_unreachable("judge_breaker_open")
-    True
-    """
-    cause = reason.removeprefix("judge_")
-    return cause in UNREACHABLE or cause.startswith("http_5")

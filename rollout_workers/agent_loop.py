@@ -40,8 +40,8 @@ from verl.utils.rollout_trace import rollout_trace_attr
 from verl.utils.tensordict_utils import assign_non_tensor_data, get_non_tensor_data, list_of_dict_to_tensordict
 from verl.utils.tokenizer import get_processor_token_id
 
-from rollout_workers.families import Mode
-from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
+from foundation.responses.families import Mode
+from foundation.responses.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
 from rollout_workers.prompt_inputs import PromptInputs, actor_inputs, without_pixels
 from rollout_workers.queue_records import QueueRecord, queue_record
 from rollout_workers.reward_call import MODE, PATTERN_WEIGHTS, SAMPLING_SEED, is_truncated, reward_batch

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from rollout_workers.families import PromptTail
+from foundation.responses.families import PromptTail
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import torch
 from tensordict import TensorDict
 from verl import DataProto
 
-from rollout_workers.families import Mode, PromptTail
+from foundation.responses.families import Mode, PromptTail
 
 
 class RewardBatch(DataProto):

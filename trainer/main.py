@@ -16,11 +16,18 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console
 
-from trainer.compose import CONFIG_DIR, CONFIG_NAME, ConfigError, anchor_paths, compose_command_line, explain
-from trainer.plan import Plan, make_plan
-from trainer.preflight import data_problems, inspect_inputs, start_problems, static_problems
-from trainer.settings import Settings, read_settings
-from trainer.terminal import FILE_WIDTH, refuse
+from foundation.settings.compose import (
+    CONFIG_DIR,
+    CONFIG_NAME,
+    ConfigError,
+    anchor_paths,
+    compose_command_line,
+    explain,
+)
+from foundation.settings.run_settings import Settings, read_settings
+from foundation.settings.terminal import FILE_WIDTH, refuse
+from trainer.checks.plan import Plan, make_plan
+from trainer.checks.preflight import data_problems, inspect_inputs, start_problems, static_problems
 
 END = "nothing was started; all settings: python -m trainer.main --help"
 
@@ -71,7 +78,7 @@ def main() -> int:
     if settings.dry_run:
         return 0
 
-    from trainer.run import run_training
+    from trainer.frame.run import run_training
 
     return run_training(config)
 

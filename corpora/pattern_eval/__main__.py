@@ -31,10 +31,10 @@ from corpora.pattern_eval.expansion import Related, expand
 from corpora.pattern_eval.sampling import SamplingRules, sample
 from evaluation.pattern_eval.prompt_file import PromptFileError, fingerprint, read_prompts
 from evaluation.pattern_eval.responses import read_responses
-from evaluation.records import Prompt
-from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
-from trainer.run_folder import write_whole
-from trainer.terminal import refuse
+from foundation.runs.evaluation_records import Prompt
+from foundation.runs.run_folder import write_whole
+from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
+from foundation.settings.terminal import refuse
 
 Row = TypeVar("Row")
 

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from evaluation.pattern_eval.images import ImageProblem, load_image
-from evaluation.records import Prompt
+from foundation.runs.evaluation_records import Prompt
 
 HASH_SIDE = 8
 _TEXT_ONLY = "text only"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from corpora.pattern_eval.anchors import Anchor
 from corpora.pattern_eval.duplicates import shingles
-from evaluation.records import Prompt
+from foundation.runs.evaluation_records import Prompt
 
 Relation = Literal["anchor", "structure", "similar", "task"]
 

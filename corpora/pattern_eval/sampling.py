@@ -15,7 +15,7 @@ from statistics import fmean
 from corpora.pattern_eval.candidates import Candidate
 from corpora.pattern_eval.duplicates import Fingerprints, unreadable_image
 from corpora.pattern_eval.expansion import Related, Relation
-from reward_workers.verifier.answer_types import check_answer_type
+from reward_workers.verifier.rules.answer_types import check_answer_type
 
 _ORDER: dict[Relation, int] = {"anchor": 0, "structure": 1, "similar": 2, "task": 3}
 

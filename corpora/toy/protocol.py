@@ -5,7 +5,7 @@ The prompt templates are those of ``reward_workers.judges.prompts``: the judges 
 
 from __future__ import annotations
 
-from reward_workers.judges.prompts import render
+from reward_workers.judges.prompts.render import render
 
 LABEL_NAMES = (("cot", "CoT"), ("rep", "Rep"), ("con", "Con"), ("pr", "PR"))
 

@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from corpora.toy.card import write_card
-from corpora.toy.drift import DriftSettings, drift
-from corpora.toy.fast import FastModel
-from corpora.toy.figures import (
+from corpora.toy.streams import stream
+from corpora.toy.tokenizer import JUDGE_TEMPLATE, POLICY_TEMPLATE, build_pattern_rm_tokenizer, build_tokenizer
+from corpora.toy.training.card import write_card
+from corpora.toy.training.drift import DriftSettings, drift
+from corpora.toy.training.fast import FastModel
+from corpora.toy.training.figures import (
     answer_judge_figures,
     fresh_pairs,
     fresh_questions,
@@ -33,7 +35,7 @@ from corpora.toy.figures import (
     policy_figures,
     roll_out,
 )
-from corpora.toy.judge_training import (
+from corpora.toy.training.judges import (
     CLAIMS_MIX,
     PATTERN_MIX,
     equivalence_lesson,
@@ -41,12 +43,10 @@ from corpora.toy.judge_training import (
     train_judge,
     written_lesson,
 )
-from corpora.toy.models import build_judge, build_policy, build_processor
-from corpora.toy.optimize import Budget
-from corpora.toy.stages import run_stage
-from corpora.toy.streams import stream
-from corpora.toy.tokenizer import JUDGE_TEMPLATE, POLICY_TEMPLATE, build_pattern_rm_tokenizer, build_tokenizer
-from corpora.toy.warm_start import STAGES, trainee
+from corpora.toy.training.models import build_judge, build_policy, build_processor
+from corpora.toy.training.optimize import Budget
+from corpora.toy.training.stages import run_stage
+from corpora.toy.training.warm_start import STAGES, trainee
 
 FAST_FACTOR = 0.02
 MODELS = ("policy", "pattern_rm", "answer_judge")

@@ -25,11 +25,11 @@ from evaluation.pattern_eval.published import BenchmarkRow, benchmark_rows
 from evaluation.pattern_eval.serving import serving
 from evaluation.pattern_eval.settings import read_model
 from evaluation.stopping import stop_on_signals
-from reward_workers.judges.settings import JudgeSettings
-from rollout_workers.families import Mode, check_mode
-from rollout_workers.modes import chat_template_kwargs
-from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
-from trainer.terminal import FILE_WIDTH, refuse
+from foundation.responses.families import Mode, check_mode
+from foundation.responses.modes import chat_template_kwargs
+from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
+from foundation.settings.judges import JudgeSettings
+from foundation.settings.terminal import FILE_WIDTH, refuse
 
 
 def main() -> int:

@@ -25,12 +25,12 @@ from evaluation.pattern_eval.responses import RESPONSES, Oracle, read_responses,
 from evaluation.pattern_eval.run import RunFolder, run_stages
 from evaluation.pattern_eval.series import checkpoint_runs, training_responses
 from evaluation.pattern_eval.settings import EvalSettings, PageSettings, read_settings
-from evaluation.records import Prompt
 from evaluation.report.files import write_report
 from evaluation.report.terminal import print_report
 from evaluation.stopping import stop_on_signals
-from trainer.compose import CONFIG_DIR, ConfigError, compose_command_line
-from trainer.terminal import FILE_WIDTH, refuse
+from foundation.runs.evaluation_records import Prompt
+from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_command_line
+from foundation.settings.terminal import FILE_WIDTH, refuse
 
 EXIT_SERVER_FAILED = 1
 EXIT_STOPPED = 130

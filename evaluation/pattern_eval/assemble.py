@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.pattern_eval import published
-from evaluation.pattern_eval.agreement import agreement_of, macro, qualities
 from evaluation.pattern_eval.images import ImageProblem, load_image, thumbnail
+from evaluation.pattern_eval.judging.agreement import agreement_of, macro, qualities
 from evaluation.pattern_eval.lengths import length_relation
-from evaluation.pattern_eval.metrics import Row, aggregate, pairs_of, rows_of
 from evaluation.pattern_eval.responses import Oracle, join
 from evaluation.pattern_eval.run import Results
 from evaluation.pattern_eval.series import pattern_rm_in_the_reward
 from evaluation.pattern_eval.settings import EvalSettings, PageSettings
-from evaluation.records import Generation, Prompt, Response
 from evaluation.report.content import Corrected, JudgedTruth, Report
 from evaluation.report.page import example_responses
-from evaluation.statistics import JudgeQuality, Rate, rate_of, rogan_gladen
-from reward_workers.judges.prompts import prompt_version
-from reward_workers.records import LABELS
-from rollout_workers.families import MODE_NAMES
+from foundation.responses.families import MODE_NAMES
+from foundation.runs.evaluation_records import Generation, Prompt, Response
+from foundation.runs.mode_rates import Row, aggregate, pairs_of, rows_of
+from foundation.runs.records import LABELS
+from foundation.runs.statistics import JudgeQuality, Rate, rate_of, rogan_gladen
+from reward_workers.judges.prompts.render import prompt_version
 
 NOTICED_SHARE = 0.05
 """Share of a model's responses in one mode from which on a flag is told at the top of the page."""

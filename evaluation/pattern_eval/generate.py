@@ -16,13 +16,13 @@ import aiohttp
 from evaluation.pattern_eval.images import ImageProblem, load_image
 from evaluation.pattern_eval.patience import patiently
 from evaluation.pattern_eval.settings import EvalSettings
-from evaluation.records import Generation, Prompt
-from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
-from reward_workers.judges.settings import JudgeSettings
-from rollout_workers.channels import split_channels
-from rollout_workers.families import Mode, PromptTail
-from rollout_workers.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
-from rollout_workers.prompt_seed import prompt_seed
+from foundation.responses.channels import split_channels
+from foundation.responses.families import Mode, PromptTail
+from foundation.responses.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
+from foundation.responses.prompt_seed import prompt_seed
+from foundation.runs.evaluation_records import Generation, Prompt
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
 
 _PROBE_TIMEOUT_S = 30.0
 

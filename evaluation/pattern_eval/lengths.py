@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from evaluation.records import Response
-from evaluation.statistics import Rate, pearson, quantile_bins, rate_of
-from rollout_workers.families import MODES, Mode
+from foundation.responses.families import MODES, Mode
+from foundation.runs.evaluation_records import Response
+from foundation.runs.statistics import Rate, pearson, quantile_bins, rate_of
 
 Unit = Literal["chars", "tokens"]
 Pooling = Literal["all", "group"]

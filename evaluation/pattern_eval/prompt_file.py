@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluation.records import Prompt
-from reward_workers.verifier.answer_types import check_answer_type
+from foundation.runs.evaluation_records import Prompt
+from reward_workers.verifier.rules.answer_types import check_answer_type
 
 REQUIRED = ("prompt_id", "family", "category", "question", "reference")
 OPTIONAL = ("source", "images", "options", "answer_type", "criteria")

@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from evaluation.pattern_eval.metrics import MEASURES, Pair, Row
-from evaluation.statistics import Difference, Rate
-from rollout_workers.families import MODES
+from foundation.responses.families import MODES
+from foundation.runs.mode_rates import MEASURES, Pair, Row
+from foundation.runs.statistics import Difference, Rate
 
 SOURCE = "published"
 

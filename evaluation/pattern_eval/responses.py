@@ -8,14 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evaluation.pattern_eval.agreement import majority
-from evaluation.pattern_eval.judging import LabelRecord, text_hash
+from evaluation.pattern_eval.judging.agreement import majority
+from evaluation.pattern_eval.judging.stage import LabelRecord, text_hash
 from evaluation.pattern_eval.run import Results
 from evaluation.pattern_eval.settings import EvalSettings
-from evaluation.records import Generation, Prompt, Response
+from foundation.runs.evaluation_records import Generation, Prompt, Response
+from foundation.runs.records import LABELS
+from foundation.runs.run_folder import write_whole
 from reward_workers.detectors import detect_patterns
-from reward_workers.records import LABELS
-from trainer.run_folder import write_whole
 
 Oracle = Callable[[str, str], Mapping[str, bool]]
 

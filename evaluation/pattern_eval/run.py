@@ -24,17 +24,18 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from evaluation.pattern_eval import generate, judging
-from evaluation.pattern_eval.correctness import NO_REFERENCE
+from evaluation.pattern_eval import generate
 from evaluation.pattern_eval.generate import Generated
-from evaluation.pattern_eval.judging import CorrectnessRecord, LabelRecord, Task, text_hash
+from evaluation.pattern_eval.judging import stage as judging
+from evaluation.pattern_eval.judging.correctness import NO_REFERENCE
+from evaluation.pattern_eval.judging.stage import CorrectnessRecord, LabelRecord, Task, text_hash
 from evaluation.pattern_eval.prompt_file import fingerprint
 from evaluation.pattern_eval.serving import serving
 from evaluation.pattern_eval.settings import EvalSettings
 from evaluation.pattern_eval.store import Journal, claim_folder
-from evaluation.records import Generation, Prompt
-from reward_workers.judges.prompts import prompt_version
-from rollout_workers.families import Mode
+from foundation.responses.families import Mode
+from foundation.runs.evaluation_records import Generation, Prompt
+from reward_workers.judges.prompts.render import prompt_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 import yaml
 
 from evaluation.pattern_eval.settings import EvalSettings
-from evaluation.pattern_eval.training_records import response_of
-from evaluation.records import Prompt, Response
+from foundation.responses.families import check_mode
+from foundation.runs.evaluation_records import Prompt, Response
+from foundation.runs.run_folder import RunFolder, last_attempt, read_jsonl
+from foundation.runs.training_records import response_of
 from reward_workers.label_source import asks_pattern_rm
-from rollout_workers.families import check_mode
-from trainer.run_folder import RunFolder, last_attempt, read_jsonl
 
 
 def checkpoint_runs(settings: EvalSettings, folder: Path) -> list[EvalSettings]:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reward_workers.judges.server_process import ServerProcess, vllm_command
-from reward_workers.judges.settings import JudgeSettings, ServeSettings
+from foundation.settings.judges import JudgeSettings, ServeSettings
+from reward_workers.judges.serving.server_process import ServerProcess, vllm_command
 
 HOST = "127.0.0.1"
 

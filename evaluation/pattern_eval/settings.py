@@ -1,7 +1,7 @@
 """The types of the sections of a PatternEval run: keys, ranges, and what must fit together.
 
 Pure. The YAML files under `configs/evaluation` hold every default. Judges and servers are typed where they are used, in
-`reward_workers.judges.settings`.
+`foundation.settings.judges`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 from omegaconf import DictConfig, OmegaConf
 from pydantic import Field, ValidationError, field_validator
 
-from reward_workers.judges.settings import PLAIN, JudgeSettings
-from rollout_workers.families import MODES, Mode, PromptTail, check_mode, get_family
-from trainer.compose import ConfigError, plain_settings
-from trainer.sections import Count, Files, Name, Positive, Section, Thresholds, VerifierSettings
+from foundation.responses.families import MODES, Mode, PromptTail, check_mode, get_family
+from foundation.settings.compose import ConfigError, plain_settings
+from foundation.settings.judges import PLAIN, JudgeSettings
+from foundation.settings.sections import Count, Files, Name, Positive, Section, Thresholds, VerifierSettings
 
 ModelName = Annotated[str, Field(min_length=1, max_length=80)]
 Fraction = Annotated[float, Field(gt=0)]

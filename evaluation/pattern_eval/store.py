@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from trainer.run_folder import write_json
+from foundation.runs.run_folder import write_json
 
 Record = TypeVar("Record")
 

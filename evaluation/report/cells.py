@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evaluation.pattern_eval.metrics import Row
-from evaluation.statistics import Difference, Rate
-from rollout_workers.families import MODE_NAMES
+from foundation.responses.families import MODE_NAMES
+from foundation.runs.mode_rates import Row
+from foundation.runs.statistics import Difference, Rate
 
 MISSING = "–"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluation.pattern_eval.agreement import Agreement, LabelQuality
+from evaluation.pattern_eval.judging.agreement import Agreement, LabelQuality
 from evaluation.pattern_eval.lengths import LengthRelation
-from evaluation.pattern_eval.metrics import Aggregates, Pair, Row
 from evaluation.pattern_eval.published import BenchmarkRow, PolicyRow
-from evaluation.records import Response
-from evaluation.statistics import Rate
-from rollout_workers.families import Mode
+from foundation.responses.families import Mode
+from foundation.runs.evaluation_records import Response
+from foundation.runs.mode_rates import Aggregates, Pair, Row
+from foundation.runs.statistics import Rate
 
 CONDITIONAL = (
     "Conditional robustness on a selected stress test, not prevalence: the prompts were chosen because models fail on "

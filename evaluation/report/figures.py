@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evaluation.pattern_eval.lengths import LengthPoint, LengthRelation
-from evaluation.pattern_eval.metrics import Row
 from evaluation.report.content import Report
-from evaluation.statistics import Rate
-from rollout_workers.families import MODE_NAMES, MODES, Mode
+from foundation.responses.families import MODE_NAMES, MODES, Mode
+from foundation.runs.mode_rates import Row
+from foundation.runs.statistics import Rate
 
 MODE_COLOURS: dict[Mode, str] = {"nt": "#d95f02", "t": "#1b6ca8"}
 FAMILY_COLOURS = ("#4c78a8", "#f2a33a", "#54a24b", "#b279a2", "#9d755d", "#72b7b2")

@@ -10,13 +10,13 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from evaluation.pattern_eval.metrics import Row
-from evaluation.records import Response
 from evaluation.report.content import CONDITIONAL, Report
 from evaluation.report.figures import draw_all
 from evaluation.report.page import render_page
-from reward_workers.records import LABELS
-from trainer.run_folder import write_whole
+from foundation.runs.evaluation_records import Response
+from foundation.runs.mode_rates import Row
+from foundation.runs.records import LABELS
+from foundation.runs.run_folder import write_whole
 
 PAGE = "page.html"
 

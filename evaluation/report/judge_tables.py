@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evaluation.pattern_eval.metrics import MEASURES
 from evaluation.report.cells import (
     MISSING,
     Cell,
@@ -15,8 +14,9 @@ from evaluation.report.cells import (
     text_cell,
 )
 from evaluation.report.content import LABEL_NAMES, MEASURE_NAMES, Report
-from reward_workers.records import LABELS
-from rollout_workers.families import MODE_NAMES
+from foundation.responses.families import MODE_NAMES
+from foundation.runs.mode_rates import MEASURES
+from foundation.runs.records import LABELS
 
 
 def corrected(report: Report) -> Table:

@@ -12,11 +12,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluation.records import Response
 from evaluation.report.content import CONDITIONAL, LABEL_NAMES, Report
 from evaluation.report.tables import all_tables
-from reward_workers.records import LABELS
-from rollout_workers.families import MODE_NAMES
+from foundation.responses.families import MODE_NAMES
+from foundation.runs.evaluation_records import Response
+from foundation.runs.records import LABELS
 
 LONGEST_TEXT = 4_000
 """Characters of a response on the page at most; the CSV file has all of it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from evaluation.pattern_eval.metrics import MEASURES, Row, extremes
 from evaluation.report import judge_tables
 from evaluation.report.cells import (
     MISSING,
@@ -19,7 +18,8 @@ from evaluation.report.cells import (
     text_cell,
 )
 from evaluation.report.content import MEASURE_NAMES, Report
-from evaluation.statistics import Difference, Rate
+from foundation.runs.mode_rates import MEASURES, Row, extremes
+from foundation.runs.statistics import Difference, Rate
 
 
 def all_tables(report: Report) -> list[Table]:

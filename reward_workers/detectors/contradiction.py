@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from reward_workers.detectors.deliberation import corrects_itself
 from reward_workers.detectors.sentences import Sentence
-from reward_workers.verifier.extract import closing_brace
-from reward_workers.verifier.rules import verify_rules
+from reward_workers.verifier.rules.decide import verify_rules
+from reward_workers.verifier.rules.extract import closing_brace
 
 MAX_STATEMENTS = 32
 """Statements of the answer that are looked at; a text with more is a list, and no rule speaks."""

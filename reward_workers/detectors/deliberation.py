@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from foundation.responses.families import FAMILIES
+from foundation.responses.markers import find_markers
 from reward_workers.detectors.sentences import Sentence
-from rollout_workers.families import FAMILIES
-from rollout_workers.markers import find_markers
 
 MARKERS = tuple(
     sorted(

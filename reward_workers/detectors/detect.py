@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from foundation.runs.records import RuleLabels
 from reward_workers.detectors.contradiction import find_contradiction
 from reward_workers.detectors.deliberation import MARKERS, find_deliberation
 from reward_workers.detectors.repetition import find_repetition
 from reward_workers.detectors.sentences import split_sentences, without_quotations
 from reward_workers.detectors.wrapper import shape_of
-from reward_workers.records import RuleLabels
 
 
 def detect_patterns(visible: str) -> RuleLabels:

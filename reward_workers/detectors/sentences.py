@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rollout_workers.markers import code_spans
+from foundation.responses.markers import code_spans
 
 CJK = "\u3400-\u9fff"
 _QUOTED = re.compile(

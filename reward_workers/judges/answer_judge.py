@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from reward_workers.judges.cache import JudgeCache
-from reward_workers.judges.calls import Cost
-from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
-from reward_workers.judges.health import JudgeHealth
-from reward_workers.judges.parse import ParseFailure, parse_verdict
-from reward_workers.judges.prompts import DIRECT, render
+from foundation.runs.records import Verdict
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.cache import JudgeCache
+from reward_workers.judges.endpoint.calls import Cost
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.prompts.render import DIRECT, render
 from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
-from reward_workers.judges.settings import JudgeSettings
-from reward_workers.records import Verdict
+from reward_workers.judges.replies import ParseFailure, parse_verdict
+from reward_workers.judges.serving.health import JudgeHealth
 
 Decision = int | ParseFailure | JudgeFailure
 """1, 0, or why there is neither."""

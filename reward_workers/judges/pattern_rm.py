@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from reward_workers.judges.cache import JudgeCache
-from reward_workers.judges.calls import Cost
-from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
-from reward_workers.judges.completion import TokenLogprob
-from reward_workers.judges.health import JudgeHealth
-from reward_workers.judges.parse import ParsedLabels, ParseFailure, parse_labels
-from reward_workers.judges.prompts import render
+from foundation.runs.records import LABELS, Labels, LabelsUnscored
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.cache import JudgeCache
+from reward_workers.judges.endpoint.calls import Cost
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.endpoint.completion import TokenLogprob
+from reward_workers.judges.prompts.render import render
 from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
-from reward_workers.judges.settings import JudgeSettings
-from reward_workers.records import LABELS, Labels, LabelsUnscored
+from reward_workers.judges.replies import ParsedLabels, ParseFailure, parse_labels
+from reward_workers.judges.serving.health import JudgeHealth
 
 ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
 """All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""

@@ -6,13 +6,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from reward_workers.judges.cache import CacheShelf, Json, JudgeCache, cache_key, reading_version
-from reward_workers.judges.calls import Cost, JudgeCall, note
-from reward_workers.judges.client import JudgeFailure, JudgeReply
-from reward_workers.judges.parse import ParseFailure
-from reward_workers.judges.prompts import prompt_version, render
-from reward_workers.judges.settings import JudgeSettings
-from reward_workers.judges.sharing import SharedCalls
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.cache import CacheShelf, Json, JudgeCache, cache_key, reading_version
+from reward_workers.judges.endpoint.calls import Cost, judge_call, note
+from reward_workers.judges.endpoint.client import JudgeFailure, JudgeReply
+from reward_workers.judges.endpoint.sharing import SharedCalls
+from reward_workers.judges.prompts.render import prompt_version, render
+from reward_workers.judges.replies import ParseFailure
 
 KEPT_RESULTS = 8192
 """Answers remembered in one process."""
@@ -74,7 +74,7 @@ class Questions(Generic[Read]):
         answer, answered_by = await self._calls.get(cache_key(*self._asked, *texts), lambda: ask(cost))
         latency_s = time.monotonic() - start
         failure = answer.reason if isinstance(answer, ParseFailure | JudgeFailure) else None
-        note(JudgeCall.of(self._judge, answered_by, failure, cost, self._calls.shelf_is_off, latency_s))
+        note(judge_call(self._judge, answered_by, failure, cost, self._calls.shelf_is_off, latency_s))
         return answer, latency_s
 
 

@@ -4,12 +4,12 @@ Stages: extract -> exact -> typed rules -> static guard -> symbolic equivalence 
 is None, never 0. This part never evaluates model text as code and never calls a judge.
 """
 
-from reward_workers.verifier.anls import anls
 from reward_workers.verifier.cascade import Verifier
 from reward_workers.verifier.explain import explain
-from reward_workers.verifier.extract import Extraction, extract_boxed
 from reward_workers.verifier.library import verify
-from reward_workers.verifier.rules import verify_rules
-from reward_workers.verifier.symbolic import SymbolicPool
+from reward_workers.verifier.rules.anls import anls
+from reward_workers.verifier.rules.decide import verify_rules
+from reward_workers.verifier.rules.extract import Extraction, extract_boxed
+from reward_workers.verifier.symbolic.pool import SymbolicPool
 
 __all__ = ["Extraction", "SymbolicPool", "Verifier", "anls", "explain", "extract_boxed", "verify", "verify_rules"]

@@ -19,8 +19,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from reward_workers.verifier.case_file import CaseFile, Stopped
-from reward_workers.verifier.verdict_file import VerdictFile
+from reward_workers.verifier.batch.case_file import CaseFile, Stopped
+from reward_workers.verifier.batch.verdict_file import VerdictFile
 
 EXIT_MALFORMED, EXIT_WRONG_INPUT, EXIT_STOPPED = 1, 2, 130
 

@@ -9,12 +9,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reward_workers.records import SymbolicLosses, Verdict
-from reward_workers.verifier.answer_types import check_answer_type
-from reward_workers.verifier.extract import extract_boxed
-from reward_workers.verifier.outcome import Outcome, Question
-from reward_workers.verifier.rules import MAX_ANSWER_CHARS, Prepared, judge, leave_to_symbolic, prepare
-from reward_workers.verifier.symbolic import SymbolicPool
+from foundation.runs.records import SymbolicLosses, Verdict
+from reward_workers.verifier.rules.answer_types import check_answer_type
+from reward_workers.verifier.rules.decide import MAX_ANSWER_CHARS, Prepared, decide, leave_to_symbolic, prepare
+from reward_workers.verifier.rules.extract import extract_boxed
+from reward_workers.verifier.rules.outcome import Outcome, Question
+from reward_workers.verifier.symbolic.pool import SymbolicPool
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,9 @@ class Consultation:
         if self._prepared is None:
             return self.verdict
         known = dict(zip(self.questions, outcomes, strict=True))
-        settled = judge(self._prepared, lambda question: known.get(question, Outcome(None, "not_asked")), self._started)
+        settled = decide(
+            self._prepared, lambda question: known.get(question, Outcome(None, "not_asked")), self._started
+        )
         reason = settled.reason
         if settled.value is None:
             reason = next((outcome.reason for outcome in outcomes if outcome.reason in _LOST), reason)
@@ -84,7 +86,7 @@ def _consult(prepared: Prepared, started: float) -> Consultation:
         questions[question] = None
         return leave_to_symbolic(question)
 
-    verdict = judge(prepared, collect, started)
+    verdict = decide(prepared, collect, started)
     if verdict.value is not None or not questions:
         return Consultation(verdict)
     if len(questions) > MAX_QUESTIONS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reward_workers.records import Verdict
+from foundation.runs.records import Verdict
 from reward_workers.verifier.reasons import PREFIXES, TABLES
 
 _MAX_SHOWN = 80

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Sequence
 
-from reward_workers.records import Verdict
+from foundation.runs.records import Verdict
 from reward_workers.verifier.cascade import Verifier
 
 _lock = threading.Lock()

@@ -122,7 +122,7 @@ def test_a_soak_that_is_too_short_is_not_called_flat():
 def test_processes_are_named_by_what_they_are():
     assert process_name(["ray::RewardLoopWorker.compute_score"], "x") == "RewardLoopWorker"
     assert process_name(["ray::IDLE"], "x") == "IDLE"
-    assert process_name(["python", "-m", "reward_workers.verifier.symbolic_worker"], "x") == "symbolic child"
+    assert process_name(["python", "-m", "reward_workers.verifier.symbolic.child_program"], "x") == "symbolic child"
     assert process_name(["/usr/bin/raylet", "--port"], "raylet") == "raylet"
 
 

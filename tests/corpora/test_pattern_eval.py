@@ -23,8 +23,8 @@ from corpora.pattern_eval.expansion import Related, expand, structure_of
 from corpora.pattern_eval.sampling import SamplingRules, sample
 from evaluation.pattern_eval.prompt_file import read_prompts
 from evaluation.pattern_eval.responses import RESPONSES, write_responses
-from evaluation.records import Prompt, Response
-from trainer.compose import CONFIG_DIR, compose_config
+from foundation.runs.evaluation_records import Prompt, Response
+from foundation.settings.compose import CONFIG_DIR, compose_config
 
 
 def prompt(number: int, question: str = "", **changes: Any) -> Prompt:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from quickstart_job import START_S, STEP_S, Job, Run
 
-from reward_workers.judges.server_process import ServerProcess, vllm_command
+from reward_workers.judges.serving.server_process import ServerProcess, vllm_command
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU_ENV = {

@@ -18,8 +18,8 @@ import pytest
 from quickstart_job import SMALL, START_S, STEP_S, Run
 from run_records import check_records
 
+from foundation.runs.run_folder import read_jsonl
 from launch.local_cluster import LocalCluster, end_tree
-from trainer.run_folder import read_jsonl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
 

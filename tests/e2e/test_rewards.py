@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from launch.wandb_sections import VARIED, metrics_of, sections
-from trainer.tracking.wandb_tracker import TRADE_OFFS
+from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
 

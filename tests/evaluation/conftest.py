@@ -20,8 +20,8 @@ from rich.console import Console
 
 from evaluation.pattern_eval.__main__ import evaluate
 from evaluation.pattern_eval.settings import read_settings
-from evaluation.records import Response
-from trainer.compose import CONFIG_DIR, compose_config
+from foundation.runs.evaluation_records import Response
+from foundation.settings.compose import CONFIG_DIR, compose_config
 
 TAXONOMY = {"VG": {"OOD": "OOD perception", "Rec": "content recognition"}, "OS": {"OCR": "OCR"}}
 

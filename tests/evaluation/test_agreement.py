@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.pattern_eval.agreement import agreement_of, macro, majority, qualities, quality_of
-from evaluation.pattern_eval.attribution import Evidence, attribute
-from evaluation.records import Response
+from evaluation.pattern_eval.judging.agreement import agreement_of, macro, majority, qualities, quality_of
+from evaluation.pattern_eval.judging.attribution import Evidence, attribute
+from foundation.runs.evaluation_records import Response
 
 
 def vector(*labels: str) -> dict[str, bool]:

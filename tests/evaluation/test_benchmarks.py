@@ -17,7 +17,7 @@ from evaluation.benchmarks.__main__ import measure
 from evaluation.benchmarks.engine import Benchmark, command, read_score
 from evaluation.benchmarks.table import benchmark_row
 from evaluation.pattern_eval.published import benchmark_rows
-from trainer.compose import CONFIG_DIR, ConfigError, compose_config
+from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_config
 
 FOLDER = CONFIG_DIR / "evaluation"
 URL = "model.servers.nt.base_urls=[http://127.0.0.1:9/v1]"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.pattern_eval.generate import request_fields
-from trainer.compose import CONFIG_DIR, ConfigError, compose_config
+from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_config
 
 FOLDER = CONFIG_DIR / "evaluation"
 MODELS = sorted(path.stem for path in (FOLDER / "model").glob("*.yaml"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from evaluation.pattern_eval.correctness import Correctness
-from evaluation.pattern_eval.pattern_judge import PatternJudge, make_labeller, reasons_of
-from evaluation.records import Prompt
-from reward_workers.judges.parse import parse_labels
-from reward_workers.judges.settings import JudgeSettings
-from reward_workers.records import Verdict
+from evaluation.pattern_eval.judging.correctness import Correctness
+from evaluation.pattern_eval.judging.pattern_judge import PatternJudge, make_labeller, reasons_of
+from foundation.runs.evaluation_records import Prompt
+from foundation.runs.records import Verdict
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.replies import parse_labels
 from reward_workers.verifier import Verifier
 
 PROMPT = Prompt("p", "s", "VG", "OOD", "What colour?", None, (), "red", criteria="Any shade of it counts.")

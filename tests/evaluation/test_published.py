@@ -6,7 +6,6 @@ from statistics import fmean
 
 import pytest
 
-from evaluation.pattern_eval.metrics import aggregate, bounds_hold
 from evaluation.pattern_eval.published import (
     benchmark_rows,
     composition,
@@ -15,6 +14,7 @@ from evaluation.pattern_eval.published import (
     published_pairs,
     published_rows,
 )
+from foundation.runs.mode_rates import aggregate, bounds_hold
 
 BELOW_20 = {
     "Qwen3.5-0.8B": 6.95,

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from evaluation.pattern_eval.lengths import length_relation
-from evaluation.pattern_eval.metrics import aggregate, pairs_of, rows_of
-from evaluation.records import Response
 from evaluation.report.content import CONDITIONAL, Report
 from evaluation.report.files import write_report
 from evaluation.report.page import example_responses
+from foundation.runs.evaluation_records import Response
+from foundation.runs.mode_rates import aggregate, pairs_of, rows_of
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} =SUM(A1) \ud83d"

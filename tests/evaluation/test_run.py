@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from evaluation.pattern_eval.prompt_file import PromptFileError
-from trainer.compose import ConfigError
+from foundation.settings.compose import ConfigError
 
 
 def report_files(folder: Path) -> dict[str, bytes]:

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from evaluation.pattern_eval.__main__ import evaluate
 from evaluation.pattern_eval.assemble import _trained_against
-from evaluation.pattern_eval.metrics import pairs_of, rows_of
 from evaluation.pattern_eval.series import checkpoint_runs, pattern_rm_in_the_reward, training_responses
-from evaluation.records import Prompt
-from trainer.compose import CONFIG_DIR, compose_config
+from foundation.runs.evaluation_records import Prompt
+from foundation.runs.mode_rates import pairs_of, rows_of
+from foundation.settings.compose import CONFIG_DIR, compose_config
 
 PROMPTS = [Prompt(f"p{i}", "s", "VG", "OOD", f"question {i}?", None, (), "red") for i in range(2)]
 LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "p_cot": 0.9, "source": "pattern_rm"}

@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.pattern_eval import serving as module
 from evaluation.pattern_eval.serving import serving
-from reward_workers.judges.settings import JudgeSettings
+from foundation.settings.judges import JudgeSettings
 
 STAND_IN = """
 import argparse, os

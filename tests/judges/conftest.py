@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from reward_workers.judges.settings import JudgeSettings
+from foundation.settings.judges import JudgeSettings
 
 Answer = Callable[[dict[str, Any]], Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reward_workers.judges.breaker import Breaker, BreakerSettings
-from reward_workers.judges.endpoints import EndpointPool
+from reward_workers.judges.endpoint.breaker import Breaker, BreakerSettings
+from reward_workers.judges.endpoint.endpoints import EndpointPool
 
 
 class Clock:

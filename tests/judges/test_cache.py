@@ -20,14 +20,14 @@ from typing import Any
 import diskcache
 import pytest
 
-from reward_workers.judges import cache as cache_module
+from foundation.runs.records import LABELS as NAMES
+from foundation.runs.records import Labels, LabelsUnscored
 from reward_workers.judges.answer_judge import AnswerJudge
-from reward_workers.judges.cache import JudgeCache, cache_key, reading_version
-from reward_workers.judges.calls import collect_calls
-from reward_workers.judges.health import CacheHealth
+from reward_workers.judges.endpoint import cache as cache_module
+from reward_workers.judges.endpoint.cache import JudgeCache, cache_key, reading_version
+from reward_workers.judges.endpoint.calls import collect_calls
 from reward_workers.judges.pattern_rm import PatternRM
-from reward_workers.records import LABELS as NAMES
-from reward_workers.records import Labels, LabelsUnscored
+from reward_workers.judges.serving.health import CacheHealth
 
 MakeSettings = Callable[..., Any]
 LABELS = "CoT: 1\nRep: 0\nCon: 0\nPR: 1"
@@ -308,16 +308,15 @@ def test_keys_tell_questions_apart() -> None:
 
 def test_a_changed_parser_leaves_no_old_result() -> None:
     assert len(reading_version()) == 12
-    folder = Path(cache_module.__file__).parent
-    read = {file.name for file in folder.glob("parse*.py")} | {f"{name}.py" for name in cache_module._READERS}
-    assert {"parse_verdict.py", "parse_labels.py", "reply_text.py", "pattern_rm.py"} <= read
-    assert all((folder / name).exists() for name in read)
+    read = cache_module.reading_files()
+    assert {"parse_verdict.py", "parse_labels.py", "reply_text.py", "pattern_rm.py"} <= {file.name for file in read}
+    assert all(file.exists() for file in read)
 
 
 WRITER = """
     import asyncio, sys
     from pathlib import Path
-    from reward_workers.judges.cache import JudgeCache
+    from reward_workers.judges.endpoint.cache import JudgeCache
 
     async def main() -> None:
         cache = JudgeCache(Path(sys.argv[1]), 0.1)
@@ -352,7 +351,7 @@ def test_many_writers_share_a_folder(tmp_path: Path) -> None:
 FULL_DISK = """
     import asyncio, resource, signal, sys
     from pathlib import Path
-    from reward_workers.judges.cache import JudgeCache
+    from reward_workers.judges.endpoint.cache import JudgeCache
 
     async def main() -> None:
         cache = JudgeCache(Path(sys.argv[1]), 1.0)
@@ -379,7 +378,7 @@ def test_a_disk_that_takes_no_more_is_left_alone_and_keeps_what_it_has(tmp_path:
 FULL_TMPFS = """
     import asyncio, sys
     from pathlib import Path
-    from reward_workers.judges.cache import JudgeCache
+    from reward_workers.judges.endpoint.cache import JudgeCache
 
     disk = Path(sys.argv[1])
     filler = disk / "somebody_elses_file"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
-from reward_workers.judges.settings import JudgeSettings
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
 
 MESSAGES = [{"role": "user", "content": "?"}]
 MakeSettings = Callable[..., JudgeSettings]

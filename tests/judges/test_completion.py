@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reward_workers.judges.completion import Completion, TokenLogprob, Unusable, read_completion, retry_after_s
+from reward_workers.judges.endpoint.completion import Completion, TokenLogprob, Unusable, read_completion, retry_after_s
 
 
 @pytest.mark.parametrize(

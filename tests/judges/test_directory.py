@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reward_workers.judges.directory import JudgeDirectory, host_name
+from reward_workers.judges.serving.directory import JudgeDirectory, host_name
 
 
 def test_a_worker_gets_addresses_once_for_each_change() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reward_workers.judges.directory import JudgeDirectory, WorkerReport, host_name
+from reward_workers.judges.serving.directory import JudgeDirectory, WorkerReport, host_name
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
@@ -20,9 +20,9 @@ def job() -> Iterator[tuple[Any, Any]]:
     """A host as the task runner is one, and a worker as verl's reward workers are: named, asynchronous, restarted."""
     import ray
 
-    from reward_workers.judges import directory_link
-    from reward_workers.judges.health import JudgeHealth, WorkerHealth
     from reward_workers.judges.outage import Outages
+    from reward_workers.judges.serving import directory_link
+    from reward_workers.judges.serving.health import JudgeHealth, WorkerHealth
 
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=80_000_000, log_to_driver=False)
 
@@ -98,9 +98,9 @@ def restarted(host: Any) -> list[str]:
 
 
 def test_another_run_has_no_such_host(job: tuple[Any, Any]) -> None:
-    from reward_workers.judges.directory_link import DirectoryLink
-    from reward_workers.judges.health import WorkerHealth
     from reward_workers.judges.outage import Outages
+    from reward_workers.judges.serving.directory_link import DirectoryLink
+    from reward_workers.judges.serving.health import WorkerHealth
 
     with pytest.raises(RuntimeError, match=r"/runs/other.*trainer\.main"):
         DirectoryLink("/runs/other", lambda _: None, Outages(), WorkerHealth)

@@ -27,9 +27,9 @@ def actors(cluster: None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every actor that a fleet starts from now on, in this order; they hold no server."""
     import ray
 
-    from reward_workers.judges import fleet
-    from reward_workers.judges.server_metrics import ServerCounts
-    from reward_workers.judges.server_process import ServerStatus
+    from reward_workers.judges.serving import fleet
+    from reward_workers.judges.serving.server_metrics import ServerCounts
+    from reward_workers.judges.serving.server_process import ServerStatus
 
     class Stand:
         def __init__(self, port: int) -> None:
@@ -64,7 +64,7 @@ def actors(cluster: None, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 @pytest.fixture
 def fleet(actors: list[Any], section: Callable[..., dict[str, Any]], tmp_path: Path) -> Iterator[Any]:
     """A fleet of two replicas, what it said, and what it published."""
-    from reward_workers.judges.fleet import JudgeFleet
+    from reward_workers.judges.serving.fleet import JudgeFleet
 
     serve = {
         "model_path": "m",

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from foundation.runs.records import LABELS as NAMES
+from foundation.runs.records import Labels, LabelsUnscored, Verdict
 from reward_workers.judges.answer_judge import AnswerJudge
-from reward_workers.judges.health import JudgeHealth
 from reward_workers.judges.pattern_rm import PatternRM
-from reward_workers.records import LABELS as NAMES
-from reward_workers.records import Labels, LabelsUnscored, Verdict
+from reward_workers.judges.serving.health import JudgeHealth
 
 HALF = dict.fromkeys(NAMES, 0.5)
 LABELS = "CoT: 1\nRep: 0\nCon: 0\nPR: 1"

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from reward_workers.judges.client import JudgeClient, JudgeReply
-from reward_workers.judges.completion import Completion, Unusable, read_completion
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeReply
+from reward_workers.judges.endpoint.completion import Completion, Unusable, read_completion
 
 
 def body(message: dict[str, Any], usage: Any = None) -> dict[str, Any]:

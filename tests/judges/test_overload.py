@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.answer_judge import AnswerJudge
-from reward_workers.judges.client import JudgeClient, JudgeFailure, JudgeReply
-from reward_workers.judges.settings import JudgeSettings
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
 
 MESSAGES = [{"role": "user", "content": "?"}]
 MakeSettings = Callable[..., JudgeSettings]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from reward_workers.judges.parse import ParsedLabels, ParseFailure, parse_labels
+from reward_workers.judges.replies import ParsedLabels, ParseFailure, parse_labels
 
 GOOD = {
     "contract": "1. CoT: 1 - It says 'let me see'.\n2. Rep: 0 - No repetition.\n3. Con: 0 - None.\n4. PR: 1 - Empty.",

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from reward_workers.judges.parse import ParseFailure, parse_verdict
+from reward_workers.judges.replies import ParseFailure, parse_verdict
 
 VERDICTS = [
     ("CORRECT", 1),

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from reward_workers.judges.prompts import FIELDS, MAX_CHARS, PROMPT_VERSION, prompt_version, render
+from reward_workers.judges.prompts.render import FIELDS, MAX_CHARS, PROMPT_VERSION, prompt_version, render
 
 
 def content(name: str, language: str = "en", **fields: str) -> str:

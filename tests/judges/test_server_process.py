@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from reward_workers.judges import server_process
-from reward_workers.judges.server_metrics import ServerCounts, read_counts
-from reward_workers.judges.server_process import ServerProcess, vllm_command
+from reward_workers.judges.serving import server_process
+from reward_workers.judges.serving.server_metrics import ServerCounts, read_counts
+from reward_workers.judges.serving.server_process import ServerProcess, vllm_command
 
 pytestmark = pytest.mark.integration
 
@@ -219,7 +219,7 @@ def test_the_server_dies_with_its_keeper(tmp_path: Path) -> None:
     keeper = f"""
 import sys, time
 from pathlib import Path
-from reward_workers.judges.server_process import ServerProcess
+from reward_workers.judges.serving.server_process import ServerProcess
 command, log_path = [sys.executable, {str(script)!r}], Path({str(tmp_path / "log")!r})
 server = ServerProcess(
     command, env={{}}, host="127.0.0.1", log_path=log_path, ready_timeout_s=20, max_restarts=1, hung_after_s=20

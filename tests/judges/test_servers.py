@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from foundation.runs.records import Labels
+from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.pattern_rm import PatternRM
-from reward_workers.judges.settings import JudgeSettings
-from reward_workers.records import Labels
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
 
@@ -106,7 +106,7 @@ def counted(fleet: Any, requests: int) -> bool:
 
 
 def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section: Any, tmp_path: Path) -> None:
-    from reward_workers.judges.fleet import JudgeFleet
+    from reward_workers.judges.serving.fleet import JudgeFleet
 
     config = serving(section, ROOT / "assets" / "toy" / "pattern_rm")
     said: list[str] = []
@@ -147,7 +147,7 @@ def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section:
 
 
 def test_a_checkpoint_that_does_not_exist_is_named(cluster: None, section: Any, tmp_path: Path) -> None:
-    from reward_workers.judges.fleet import JudgeFleet
+    from reward_workers.judges.serving.fleet import JudgeFleet
 
     fleet = JudgeFleet({"pattern_rm": serving(section, tmp_path / "nowhere")}, tmp_path, say=lambda _: None)
     fleet.launch()

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from reward_workers.judges.sharing import SharedCalls
+from reward_workers.judges.endpoint.sharing import SharedCalls
 
 
 class Calls:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from foundation.settings.compose import compose_config
 from launch import job_start
 from launch.job_start import Seen, inspect_here, needs_of, problems_of, wait_for_gpus, wait_for_queue
-from trainer.compose import compose_config
 from trainer.main import prepare
 
 

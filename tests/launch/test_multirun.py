@@ -9,9 +9,9 @@ import pytest
 from filelock import FileLock
 from rich.console import Console
 
-from launch import sweep
-from launch.sweep import run_sweep
-from trainer.compose import ConfigError
+from foundation.settings.compose import ConfigError
+from launch.sweeps import sweep
+from launch.sweeps.sweep import run_sweep
 
 pytestmark = pytest.mark.integration  # each point is composed as a whole, twice
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from foundation.settings.compose import ROOT, ConfigError
 from launch import secrets
 from launch.cluster import Node, capacity_problems
 from launch.prepare import override, prepare_run
 from launch.upload import measure
-from trainer.compose import ROOT, ConfigError
 
 QUICK = ("experiment=quickstart", "cluster=ray_cpu")
 PAPER = ("experiment=pattern_rl_qwen3_vl_4b",)

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 import yaml
 
+from foundation.settings.compose import ConfigError
 from launch.render import main, object_name, render
-from trainer.compose import ConfigError
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "data" / "launch" / "rayjob.schema.json").read_text())
 GPU_CLUSTERS = {

@@ -12,14 +12,14 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from launch.manifest import Manifest, Point
-from launch.objective import read_objective
-from launch.report.load import Run, SweepRuns, load_sweep
-from launch.report.statistics import Arm, arms_of, difference, effects, mean_of, pareto_front
+from foundation.runs.records import LABELS
+from foundation.settings.compose import ConfigError
+from foundation.settings.terminal import FILE_WIDTH
 from launch.sweep_report import main, write_report
-from reward_workers.records import LABELS
-from trainer.compose import ConfigError
-from trainer.terminal import FILE_WIDTH
+from launch.sweeps.manifest import Manifest, Point
+from launch.sweeps.objective import read_objective
+from launch.sweeps.report.load import Run, SweepRuns, load_sweep
+from launch.sweeps.report.statistics import Arm, arms_of, difference, effects, mean_of, pareto_front
 
 
 def rates(trigger: float, **labels: float) -> dict:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from foundation.settings.compose import ConfigError, compose_config
 from launch.settings import split_overrides
-from trainer.compose import ConfigError, compose_config
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_a_wrong_setting_is_one_line(launch_settings, override, parts):
 
 
 def test_every_profile_is_complete(launch_settings):
-    from trainer.compose import CONFIG_DIR
+    from foundation.settings.compose import CONFIG_DIR
 
     profiles = [path.stem for path in (CONFIG_DIR / "launch").glob("*.yaml")]
     assert "default" in profiles

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from foundation.settings.compose import ConfigError
 from launch.job import JobSpec
-from launch.manifest import Manifest, Point
-from launch.points import check_folders, fixed_keys, point_name, varied
-from launch.scheduler import Scheduler
-from trainer.compose import ConfigError
+from launch.sweeps.manifest import Manifest, Point
+from launch.sweeps.points import check_folders, fixed_keys, point_name, varied
+from launch.sweeps.scheduler import Scheduler
 
 OK = [("RUNNING", None), ("SUCCEEDED", 0)]
 WRONG = [("RUNNING", None), ("FAILED", 2)]

@@ -11,14 +11,14 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from foundation.responses.families import MODES
+from foundation.runs.paired_figures import METRIC_NAMES
+from foundation.runs.records import LABELS
+from foundation.runs.step_metrics import reward_metrics
+from foundation.runs.summary import PHASES
 from launch import wandb_workspace
 from launch.wandb_sections import VARIED, Parallel, metrics_of, sections
-from reward_workers.records import LABELS
-from rollout_workers.families import MODES
-from trainer.paired_metrics import METRIC_NAMES
-from trainer.step_metrics import reward_metrics
-from trainer.summary import PHASES
-from trainer.tracking.wandb_tracker import TRADE_OFFS
+from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 
 WHERE = ("--entity", "team", "--project", "p")
 

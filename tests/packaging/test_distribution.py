@@ -47,6 +47,7 @@ def test_every_part_of_the_project_is_packaged():
     patterns = {pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}
     assert patterns == {
         "configs",
+        "foundation",
         "trainer",
         "reward_workers",
         "rollout_workers",

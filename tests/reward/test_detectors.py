@@ -13,8 +13,8 @@ import pytest
 
 from corpora.toy.questions import draw_question
 from corpora.toy.responses import ResponseMix, write_response
+from foundation.runs.records import LABELS
 from reward_workers.detectors import detect_patterns
-from reward_workers.records import LABELS
 
 LEAKED = {
     "Wait, the bar for 2019 is taller. The answer is \\boxed{2019}": "self_correction",

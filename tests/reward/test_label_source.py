@@ -2,8 +2,8 @@
 
 import pytest
 
+from foundation.runs.records import Labels, LabelsUnscored, RuleLabels
 from reward_workers.label_source import asks_pattern_rm, charged_labels, decided_by_rules
-from reward_workers.records import Labels, LabelsUnscored, RuleLabels
 
 JUDGED = Labels(True, False, True, False, p_cot=0.9, p_rep=0.2, p_con=0.6, p_pr=0.1)
 RULES = RuleLabels(cot=False, rep=True, con=None, pr=True)

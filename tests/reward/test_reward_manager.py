@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 from omegaconf import OmegaConf
 
+from foundation.runs.records import Verdict
+from foundation.settings.compose import compose_config
 from reward_workers.gate import Gate
-from reward_workers.records import Verdict
 from reward_workers.scoring import RolloutScorer
 from reward_workers.verifier import Verifier
-from trainer.compose import compose_config
 
 pytestmark = pytest.mark.integration  # imports verl
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from foundation.runs.records import Labels, LabelsUnscored, SymbolicLosses, Verdict
 from reward_workers import scoring
 from reward_workers.gate import Gate
-from reward_workers.records import Labels, LabelsUnscored, SymbolicLosses, Verdict
 from reward_workers.scoring import Rollout, RolloutScorer
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}

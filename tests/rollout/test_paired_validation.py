@@ -49,11 +49,11 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
     from verl.trainer.ppo.v1 import PPOTrainerSync
     from verl.utils.tensordict_utils import assign_non_tensor_data, list_of_dict_to_tensordict
 
-    from trainer.paired_evaluation import PairedEvaluation
-    from trainer.paired_prompts import PairedPrompts
-    from trainer.pattern_trainer import PatternTrainerMixin
-    from trainer.progress import Progress
-    from trainer.run_folder import RunFolder
+    from foundation.runs.run_folder import RunFolder
+    from trainer.frame.progress import Progress
+    from trainer.grpo.paired_evaluation import PairedEvaluation
+    from trainer.grpo.paired_prompts import PairedPrompts
+    from trainer.grpo.pattern_trainer import PatternTrainerMixin
 
     config = in_process.compose(toy_policy, 4, 256)
     config.actor_rollout_ref.rollout.agent.default_agent_loop = "pattern_single_turn"
@@ -89,7 +89,7 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
         trainer = object.__new__(type("T", (PatternTrainerMixin, PPOTrainerSync), {}))
         trainer.config, trainer.tokenizer, trainer.global_steps = config, tokenizer, 12
         trainer.agent_loop_manager = SimpleNamespace(generate_sequences=generate_sequences)
-        trainer.replay_buffer = SimpleNamespace(sample=sample)
+        trainer.grpo.replay_buffer = SimpleNamespace(sample=sample)
         trainer.reward_loop_manager = SimpleNamespace(reward_loop_worker_handles=[])
         trainer._watchdog, trainer._progress = SimpleNamespace(beat=lambda phase: None), progress
         trainer.val_dataloader = []

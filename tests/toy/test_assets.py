@@ -69,8 +69,8 @@ def test_three_models_share_one_vocabulary_and_pattern_rm_has_its_decisions_as_t
 def test_policy_generates_through_transformers_what_the_sampler_gives(policy: tuple[Any, Any]) -> None:
     from PIL import Image
 
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import fresh_questions, roll_out
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import fresh_questions, roll_out
 
     model, processor = policy
     questions = fresh_questions(4, seed=50)
@@ -84,8 +84,8 @@ def test_policy_generates_through_transformers_what_the_sampler_gives(policy: tu
 
 
 def test_policy_reaches_its_card_and_needs_the_image(policy: tuple[Any, Any]) -> None:
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import fresh_questions, policy_figures, roll_out
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import fresh_questions, policy_figures, roll_out
 
     fast, tokenizer = FastModel(policy[0]), policy[1].tokenizer
     stated = card("policy")["non-thinking, temperature 1"]
@@ -101,8 +101,8 @@ def test_policy_reaches_its_card_and_needs_the_image(policy: tuple[Any, Any]) ->
 
 
 def test_thinking_mode_thinks_first(policy: tuple[Any, Any]) -> None:
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import fresh_questions, policy_figures, roll_out
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import fresh_questions, policy_figures, roll_out
 
     rollouts = roll_out(FastModel(policy[0]), policy[1].tokenizer, fresh_questions(64, seed=52), seed=2, thinking=True)
     closed = [rollout for rollout in rollouts if rollout.raw.count("</think>") == 1]
@@ -111,8 +111,8 @@ def test_thinking_mode_thinks_first(policy: tuple[Any, Any]) -> None:
 
 
 def test_pattern_rm_reaches_its_card(policy: tuple[Any, Any]) -> None:
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import fresh_questions, pattern_rm_figures, roll_out
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import fresh_questions, pattern_rm_figures, roll_out
 
     model, tokenizer = judge("pattern_rm")
     rollouts = roll_out(FastModel(policy[0]), policy[1].tokenizer, fresh_questions(N, seed=53), seed=3)
@@ -128,8 +128,8 @@ def test_pattern_rm_reaches_its_card(policy: tuple[Any, Any]) -> None:
 
 def test_answer_judge_reaches_its_card() -> None:
     from corpora.toy.answer_pairs import AnswerPair
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import answer_judge_figures, fresh_pairs
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import answer_judge_figures, fresh_pairs
 
     model, tokenizer = judge("answer_judge")
     fast = FastModel(model)

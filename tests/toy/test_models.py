@@ -77,10 +77,10 @@ def test_fast_forward_is_the_module_s_forward(tokenizer: Any) -> None:
     import torch
     from PIL import Image
 
-    from corpora.toy.fast import FastModel, pad
-    from corpora.toy.models import build_policy, build_processor
     from corpora.toy.protocol import policy_turn
     from corpora.toy.tokenizer import token_ids
+    from corpora.toy.training.fast import FastModel, pad
+    from corpora.toy.training.models import build_policy, build_processor
 
     torch.manual_seed(0)
     model = build_policy(tokenizer).eval()
@@ -116,10 +116,10 @@ def test_fast_forward_is_the_module_s_forward(tokenizer: Any) -> None:
 def test_sampler_reports_the_model_s_probabilities(tokenizer: Any) -> None:
     import torch
 
-    from corpora.toy.fast import FastModel
-    from corpora.toy.models import build_judge
-    from corpora.toy.sampling import sample
     from corpora.toy.tokenizer import token_ids
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.models import build_judge
+    from corpora.toy.training.sampling import sample
 
     torch.manual_seed(0)
     fast = FastModel(build_judge(tokenizer, "answer_judge"))

@@ -61,8 +61,8 @@ def vllm_replies(name: str, requests: list[dict[str, Any]], folder: Path) -> lis
 def test_policy_in_vllm_equals_transformers(tmp_path: Path) -> None:
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import fresh_questions, roll_out
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import fresh_questions, roll_out
 
     processor = AutoProcessor.from_pretrained(ASSETS / "policy")
     model = AutoModelForImageTextToText.from_pretrained(ASSETS / "policy").eval()
@@ -80,9 +80,9 @@ def test_policy_in_vllm_equals_transformers(tmp_path: Path) -> None:
 def test_judge_in_vllm_equals_transformers(name: str, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from corpora.toy.fast import FastModel
-    from corpora.toy.figures import ask, fresh_pairs
     from corpora.toy.protocol import equivalence_prompt, pattern_prompt
+    from corpora.toy.training.fast import FastModel
+    from corpora.toy.training.figures import ask, fresh_pairs
 
     tokenizer = AutoTokenizer.from_pretrained(ASSETS / name)
     model = AutoModelForCausalLM.from_pretrained(ASSETS / name).eval()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reward_workers.judges.directory import WorkerReport
 from reward_workers.judges.outage import Outage
-from trainer.judge_notices import JudgeNotices
+from reward_workers.judges.serving.directory import WorkerReport
+from trainer.frame.judge_notices import JudgeNotices
 
 
 class Desk:

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from trainer.paired_evaluation import PairedEvaluation
-from trainer.paired_metrics import headline, paired_figures, tracker_metrics
-from trainer.paired_table import paired_steps, paired_table
-from trainer.progress import Progress
-from trainer.run_folder import RunFolder, append_jsonl
+from foundation.runs.paired_figures import headline, paired_figures, tracker_metrics
+from foundation.runs.paired_table import paired_steps, paired_table
+from foundation.runs.run_folder import RunFolder, append_jsonl
+from trainer.frame.progress import Progress
+from trainer.grpo.paired_evaluation import PairedEvaluation
 
 CLEAN = {"cot": False, "rep": False, "con": False, "pr": False}
 FAILED = {"reason": "judge_timeout", "latency_s": 1.0}

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rollout_workers.prompt_seed import prompt_seed
-from trainer.run_folder import RunFolder
+from foundation.responses.prompt_seed import prompt_seed
+from foundation.runs.run_folder import RunFolder
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
@@ -19,7 +19,7 @@ ROWS = [{"extra_info": {"prompt_id": f"p{i}", "index": i}, "raw_prompt": [], "in
 
 
 def pairs(beats, **settings):
-    from trainer.paired_prompts import PairedPrompts
+    from trainer.grpo.paired_prompts import PairedPrompts
 
     given = {"modes": ["nt", "t"], "max_prompts": 3, "batch_size": 4, "seed": 7, "on_batch": lambda: beats.append(1)}
     return PairedPrompts(ROWS, **given | settings)
@@ -72,7 +72,7 @@ def test_requests_with_seeds_leave_the_shared_stream_of_vllm_alone():
 def test_modes_that_the_chat_template_lacks_are_refused():
     from transformers import AutoTokenizer
 
-    from trainer.paired_prompts import check_modes
+    from trainer.grpo.paired_prompts import check_modes
 
     tokenizer = AutoTokenizer.from_pretrained(ROOT / "assets" / "toy" / "policy")
     check_modes(tokenizer, "qwen3_vl", ["nt", "t"], {})
@@ -106,9 +106,9 @@ def made(tmp_path, monkeypatch):
     """A trainer over a stand-in for verl's loop: six steps, `_validate` as verl runs it over `val_dataloader`."""
     from verl.trainer.ppo.v1 import PPOTrainerSync
 
-    from trainer import pattern_trainer
-    from trainer.paired_evaluation import PairedEvaluation
-    from trainer.progress import Progress
+    from trainer.frame.progress import Progress
+    from trainer.grpo import pattern_trainer
+    from trainer.grpo.paired_evaluation import PairedEvaluation
 
     class Stock(PPOTrainerSync):
         def fit(self, agent_loop_manager):

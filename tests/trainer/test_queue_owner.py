@@ -12,7 +12,7 @@ pytestmark = pytest.mark.integration
 def test_a_second_job_of_a_cluster_is_refused(monkeypatch):
     import ray.util
 
-    from trainer.queue_owner import require_free_queue
+    from trainer.frame.queue_owner import require_free_queue
 
     named = [{"name": "reward_loop_worker_0", "namespace": "a"}, {"name": "TransferQueueController", "namespace": "b"}]
     monkeypatch.setattr(ray.util, "list_named_actors", lambda all_namespaces: named)
@@ -33,7 +33,7 @@ def test_rollouts_are_stored_on_nodes_with_cpu_slots_only(monkeypatch):
     """The judges' nodes of a split cluster have none, and an actor that takes one cannot start there."""
     from transfer_queue.utils import common
 
-    from trainer.compose import compose_config
+    from foundation.settings.compose import compose_config
 
     judges, policy = "a" * 56, "b" * 56
     nodes = [

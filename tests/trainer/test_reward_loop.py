@@ -26,7 +26,7 @@ def test_a_dead_reward_worker_comes_back_with_its_configuration_and_its_call(clu
     from verl.experimental.reward_loop import reward_loop
     from verl.trainer.ppo.v1 import trainer_base
 
-    from trainer import reward_loop as ours
+    from trainer.grpo import reward_loop as ours
 
     class Worker:
         def __init__(self, config, reward_router_address):

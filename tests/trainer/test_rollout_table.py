@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import pytest
 
-from trainer.rollout_table import RolloutTable
+from trainer.grpo.rollout_table import RolloutTable
 
 
 @pytest.fixture(scope="module")

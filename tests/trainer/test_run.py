@@ -1,6 +1,6 @@
 """The driver's own logic."""
 
-from trainer.run import merge_runtime_env
+from trainer.frame.run import merge_runtime_env
 
 
 def test_every_key_of_the_users_runtime_env_counts():

@@ -1,9 +1,9 @@
 """The state of the reward service as metrics and in the summary, from reports made by hand."""
 
-from reward_workers.judges.directory import WorkerReport
-from reward_workers.judges.health import CacheHealth, JudgeHealth, ServerHealth, WorkerHealth
-from trainer.service_metrics import FAMILIES, ServiceMetrics
-from trainer.service_summary import failure_counts, service_lines, state_figures
+from foundation.runs.service_summary import FAMILIES, failure_counts, service_lines, state_figures
+from reward_workers.judges.serving.directory import WorkerReport
+from reward_workers.judges.serving.health import CacheHealth, JudgeHealth, ServerHealth, WorkerHealth
+from trainer.frame.service_metrics import ServiceMetrics
 
 
 class Desk:

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from trainer.run_folder import open_run_folder
-from trainer.tracking import FileTracker, Trackers, build_trackers
+from foundation.runs.run_folder import open_run_folder
+from trainer.frame.tracking import FileTracker, Trackers, build_trackers
 
 CONFIG = {
     "policy": {},
@@ -65,7 +65,7 @@ def test_a_service_that_cannot_start_does_not_stop_the_run(folder, monkeypatch):
 @pytest.mark.integration
 def test_wandb_shows_held_out_accuracy_over_trigger(folder, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
-    from trainer.tracking.wandb_tracker import WandbTracker
+    from trainer.frame.tracking.wandb_tracker import WandbTracker
 
     tracker = WandbTracker(CONFIG, folder[0], run_id="abc")
     logged = []

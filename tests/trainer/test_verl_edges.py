@@ -65,8 +65,8 @@ class Batch(SimpleNamespace):
 def trainer(monkeypatch, rewards, on_unscored):
     from verl.trainer.ppo.v1 import PPOTrainerSync
 
-    from trainer import pattern_trainer
-    from trainer.weight_schedule import build_schedule
+    from trainer.grpo import pattern_trainer
+    from trainer.grpo.weight_schedule import build_schedule
 
     class Stock(PPOTrainerSync):
         def _compute_advantage(self, batch, metrics):
@@ -126,7 +126,7 @@ def test_scored_groups_are_left_as_verl_made_them(monkeypatch):
 def test_abort_writes_a_checkpoint_of_the_last_complete_step(monkeypatch, tmp_path):
     import torch
 
-    from trainer.pattern_trainer import AbortedByPolicy
+    from trainer.grpo.pattern_trainer import AbortedByPolicy
 
     made, _, batch = trainer(monkeypatch, [1.0, None, 1.0, 0.0], "abort")
     (tmp_path / "global_step_4").mkdir()
@@ -162,7 +162,7 @@ def test_a_judge_that_is_given_up_ends_the_run_with_a_checkpoint(monkeypatch, la
 
 
 def guarded(monkeypatch, tmp_path, rewards, on_unscored="drop_group"):
-    from trainer.weight_schedule import build_schedule
+    from trainer.grpo.weight_schedule import build_schedule
 
     made, queue, batch = trainer(monkeypatch, rewards, on_unscored)
     made.config.trainer.default_local_dir = str(tmp_path)
@@ -198,7 +198,7 @@ def test_the_schedule_learns_the_accuracy_of_a_step_and_a_checkpoint_keeps_it(mo
 
 
 def test_a_checkpoint_in_the_middle_of_a_step_holds_the_schedule_of_the_step_before(monkeypatch, tmp_path):
-    from trainer.pattern_trainer import AbortedByPolicy
+    from trainer.grpo.pattern_trainer import AbortedByPolicy
 
     made, queue = guarded(monkeypatch, tmp_path, [1.0, 1.0, 1.0, 1.0], "abort")
     made._data_order = {}
@@ -221,7 +221,7 @@ def test_a_lost_schedule_is_an_error_in_its_own_run_and_said_in_another(monkeypa
 
 
 def replay_buffer(**settings):
-    from trainer.replay_buffer import PromptReplayBuffer
+    from trainer.grpo.replay_buffer import PromptReplayBuffer
 
     return PromptReplayBuffer(
         trainer_mode="sync",
@@ -281,7 +281,7 @@ def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch):
 
 
 def test_counts_schedule_and_state_of_the_service_are_metrics_of_the_step(monkeypatch, tmp_path):
-    from trainer import pattern_trainer
+    from trainer.grpo import pattern_trainer
 
     made, _ = guarded(monkeypatch, tmp_path, [1.0, 0.0, 1.0, 0.0])
     monkeypatch.setattr(pattern_trainer.PPOTrainer, "_compute_metrics", lambda *arguments, **more: None)

@@ -3,12 +3,12 @@
 import subprocess
 import sys
 
-from trainer.watchdog import EXIT_CODE
+from trainer.frame.watchdog import EXIT_CODE
 
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from trainer.watchdog import Watchdog
+from trainer.frame.watchdog import Watchdog
 watchdog = Watchdog(0.4, Path(sys.argv[1]))
 watchdog.start()
 for _ in range(8):

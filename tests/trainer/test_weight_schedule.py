@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from trainer.weight_schedule import STATE_FILE, build_schedule, restore_state, save_state
+from trainer.grpo.weight_schedule import STATE_FILE, build_schedule, restore_state, save_state
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 GUARD = {

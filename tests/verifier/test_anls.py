@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reward_workers.verifier import anls
-from reward_workers.verifier.anls import MAX_CHARS, document_anls, edit_distance
+from reward_workers.verifier.rules.anls import MAX_CHARS, document_anls, edit_distance
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from reward_workers.records import Verdict
-from reward_workers.verifier import case_lines
-from reward_workers.verifier.case import encode_row, read_case, verdict_row
-from reward_workers.verifier.case_lines import in_chunks, read_lines
-from reward_workers.verifier.case_worker import decide_lines
+from foundation.runs.records import Verdict
+from reward_workers.verifier.batch import case_lines
+from reward_workers.verifier.batch.case import encode_row, read_case, verdict_row
+from reward_workers.verifier.batch.case_lines import in_chunks, read_lines
+from reward_workers.verifier.batch.child_program import decide_lines
 
 GOOD = {"id": "a", "response": r"\boxed{7}", "reference": "7"}
 

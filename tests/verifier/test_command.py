@@ -14,10 +14,11 @@ from typing import Any
 import psutil
 import pytest
 
-from reward_workers.verifier import Verifier, case_file, rules_worker
+from reward_workers.verifier import Verifier
 from reward_workers.verifier.__main__ import main
-from reward_workers.verifier.rules_worker import RulesWorker
-from reward_workers.verifier.verdict_file import VerdictFile
+from reward_workers.verifier.batch import case_file, child_handle
+from reward_workers.verifier.batch.child_handle import RulesChild
+from reward_workers.verifier.batch.verdict_file import VerdictFile
 
 pytestmark = pytest.mark.integration
 
@@ -261,11 +262,11 @@ def test_an_output_that_is_no_file_of_verdicts_is_refused(tmp_path: Path, capfd:
 
 
 def test_a_worker_that_is_lost_costs_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules_worker, "CHUNK_DEADLINE_S", 1.0)
+    monkeypatch.setattr(child_handle, "CHUNK_DEADLINE_S", 1.0)
     lines = [json.dumps(plain(i)).encode() for i in range(5)]
 
     async def run() -> tuple[list[Any], list[Any]]:
-        worker = RulesWorker(with_explanation=False)
+        worker = RulesChild(with_explanation=False)
         try:
             await worker.decide(lines)
             replies = []
@@ -273,7 +274,7 @@ def test_a_worker_that_is_lost_costs_no_row(monkeypatch: pytest.MonkeyPatch) -> 
                 assert worker._process is not None
                 os.kill(worker._process.pid, number)
                 replies.append(await worker.decide(lines))
-            monkeypatch.setattr(rules_worker, "ROW_DEADLINE_S", 0.0)
+            monkeypatch.setattr(child_handle, "ROW_DEADLINE_S", 0.0)
             return replies, await worker.decide(lines[:1])
         finally:
             await worker.close()

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from reward_workers.records import SymbolicLosses
+from foundation.runs.records import SymbolicLosses
 from reward_workers.verifier import Verifier, cascade
 from reward_workers.verifier.cascade import consult_rules
-from reward_workers.verifier.outcome import Outcome
+from reward_workers.verifier.rules.outcome import Outcome
 
 SYMBOLIC_LIST = (r"\boxed{(x-1)(x+4), (a+b)^2}", "x^2+3x-4, a^2+2ab+b^2", "ordered_list")
 EQUAL, TIMEOUT = Outcome(1, "symbolic_equal"), Outcome(None, "symbolic_timeout")
@@ -66,7 +66,7 @@ def test_a_rule_that_fails_leaves_the_response_unresolved_and_is_logged(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(cascade, "judge", broken)
+    monkeypatch.setattr(cascade, "decide", broken)
     with caplog.at_level(logging.ERROR):
         verdict = asyncio.run(Verifier(symbolic=False).verify(r"so \boxed{7}", "8"))
     assert (verdict.value, verdict.reason, verdict.extracted) == (None, "rules_error_ZeroDivisionError", "7")

@@ -13,15 +13,21 @@ from types import ModuleType
 import pytest
 
 import reward_workers.verifier
-from reward_workers.verifier import Verifier, case_file, library
+from reward_workers.verifier import Verifier, library
 from reward_workers.verifier.__main__ import main
+from reward_workers.verifier.batch import case_file
 
 ROOT = Path(__file__).parents[2]
-WITH_CHILDREN = {"cascade", "library", "symbolic"}
+WITH_CHILDREN = {"cascade", "library", "symbolic.pool"}
 """Their examples start symbolic children."""
-IN_CHILDREN = {"equivalence", "numeric", "symbolic_worker", "__main__"}
-"""The first three import the symbolic library, which only children do."""
-NAMES = {module.name for module in pkgutil.iter_modules(reward_workers.verifier.__path__)}
+IN_CHILDREN = {"symbolic.equivalence", "symbolic.numeric", "symbolic.child_program", "__main__"}
+"""The first two import the symbolic library, which only children do; the others are programs."""
+PREFIX = "reward_workers.verifier."
+NAMES = {
+    module.name.removeprefix(PREFIX)
+    for module in pkgutil.walk_packages(reward_workers.verifier.__path__, PREFIX)
+    if not module.ispkg
+}
 
 
 def run(module: ModuleType) -> doctest.TestResults:
@@ -29,7 +35,7 @@ def run(module: ModuleType) -> doctest.TestResults:
 
 
 def load(name: str) -> ModuleType:
-    return importlib.import_module(f"reward_workers.verifier.{name}")
+    return importlib.import_module(f"{PREFIX}{name}")
 
 
 @pytest.mark.parametrize("name", sorted(NAMES - WITH_CHILDREN - IN_CHILDREN))
@@ -38,7 +44,7 @@ def test_module(name: str) -> None:
 
 
 def test_public_functions_have_examples() -> None:
-    for name in ("anls", "explain", "extract", "rules"):
+    for name in ("rules.anls", "explain", "rules.extract", "rules.decide"):
         assert run(load(name)).attempted > 0, name
 
 

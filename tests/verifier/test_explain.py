@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reward_workers.records import Verdict
+from foundation.runs.records import Verdict
 from reward_workers.verifier import explain, verify_rules
 from reward_workers.verifier.reason_tables import MARKS, markdown_tables, renew
 from reward_workers.verifier.reasons import PREFIXES, RIGHT, UNRESOLVED, WRONG
@@ -69,7 +69,7 @@ def codes_of(path: Path) -> set[tuple[str, int | None]]:
     return found
 
 
-IN_SOURCE = {pair for path in sorted(SOURCE.glob("*.py")) for pair in codes_of(path) if pair[0] not in NEVER_A_VERDICT}
+IN_SOURCE = {pair for path in sorted(SOURCE.rglob("*.py")) for pair in codes_of(path) if pair[0] not in NEVER_A_VERDICT}
 
 
 def test_the_scan_finds_the_codes_of_each_kind_of_place() -> None:
@@ -98,7 +98,7 @@ def test_every_meaning_belongs_to_a_code(value: int | None) -> None:
 
 
 def test_codes_that_end_with_an_exception_are_in_the_source() -> None:
-    source = "".join(path.read_text() for path in SOURCE.glob("*.py"))
+    source = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
     assert all(f'f"{prefix}{{' in source for prefix in PREFIXES)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reward_workers.verifier.guard import blocked
+from reward_workers.verifier.rules.guard import blocked
 
 
 @pytest.mark.parametrize(

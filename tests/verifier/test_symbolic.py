@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reward_workers.verifier import SymbolicPool, Verifier
-from reward_workers.verifier.outcome import Question
+from reward_workers.verifier.rules.outcome import Question
 
 pytestmark = pytest.mark.integration
 
@@ -185,7 +185,7 @@ def test_works_from_threads_with_their_own_loops(pool: SymbolicPool) -> None:
 def test_children_die_with_a_killed_parent() -> None:
     code = (
         "from reward_workers.verifier import SymbolicPool\n"
-        "from reward_workers.verifier.outcome import Question\n"
+        "from reward_workers.verifier.rules.outcome import Question\n"
         "import time\n"
         "pool = SymbolicPool()\n"
         "pool.submit(Question('x+1', 'x+1+0')).result(60)\n"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import sympy
 
-from reward_workers.verifier.expression import parse
-from reward_workers.verifier.sympy_tree import to_sympy
+from reward_workers.verifier.rules.notation.expression import parse
+from reward_workers.verifier.symbolic.sympy_tree import to_sympy
 
 x, y = sympy.symbols("x y", real=True)
 

@@ -1,0 +1,154 @@
+"""The pattern judges of PatternEval (R19 to R22): the four labels of a visible response, with their reasons.
+
+A judge with the prompt ``pattern_judge`` sees the image and says why; PatternRM reads question and response alone and
+gives probabilities instead of reasons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from foundation.runs.records import LABELS, LabelsUnscored
+from foundation.settings.judges import JudgeSettings
+from reward_workers.judges.endpoint.cache import JudgeCache
+from reward_workers.judges.endpoint.calls import Cost
+from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.pattern_rm import PatternRM
+from reward_workers.judges.prompts.render import render
+from reward_workers.judges.questions import Questions, reply_or_failure, reworded
+from reward_workers.judges.replies import ParseFailure, parse_labels
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a pattern judge said of one response.
+
+    Attributes:
+        labels: the four decisions, None when there are none.
+        why: why there are none, empty otherwise.
+        reasons: the sentence behind a decision, by label; probabilities: in 0..1, by label, where the judge gives them.
+    """
+
+    labels: Mapping[str, bool] | None
+    why: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+
+
+class PatternLabeller(Protocol):
+    async def label(self, question: str, response: str, images: Sequence[str]) -> Judged: ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    decided: tuple[bool, bool, bool, bool]
+    reasons: tuple[str, ...]
+
+
+class PatternJudge:
+    """Asks a general model with the written rubric and the image; an unreadable reply is asked for once more."""
+
+    def __init__(self, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
+        self.settings = settings
+        self.client = JudgeClient(settings)
+        self._questions = Questions[_Reading](settings, "labels_reminder", cache, _as_json, _from_json)
+
+    async def label(self, question: str, response: str, images: Sequence[str]) -> Judged:
+        """The labels of one visible response; `images` are URLs or data URLs."""
+        seen = (hashlib.sha256(image.encode()).hexdigest() for image in images)
+        reading, _ = await self._questions.answer(
+            (question, response, *seen), lambda cost: self._ask(question, response, images, cost)
+        )
+        if not isinstance(reading, _Reading):
+            return Judged(None, reading.reason)
+        reasons = {label: reason for label, reason in zip(LABELS, reading.reasons, strict=False) if reason}
+        return Judged(dict(zip(LABELS, reading.decided, strict=True)), reasons=reasons)
+
+    async def aclose(self) -> None:
+        await self.client.aclose()
+
+    async def _ask(
+        self, question: str, response: str, images: Sequence[str], cost: Cost
+    ) -> _Reading | ParseFailure | JudgeFailure:
+        messages = render("pattern_judge", self.settings.language, question=question, response=response)
+        reading = _read(cost.add(await self.client.complete(with_images(messages, images))), response)
+        if isinstance(reading, ParseFailure) and reading.reason != "truncated":
+            again = reworded(messages, "labels_reminder", self.settings.language)
+            reading = _read(cost.add(await self.client.complete(with_images(again, images))), response)
+        return reading
+
+
+class RewardModelLabeller:
+    """PatternRM as a pattern judge: no image, no reasons."""
+
+    def __init__(
+        self, settings: JudgeSettings, threshold: Mapping[str, float], cache: JudgeCache | None = None
+    ) -> None:
+        self._pattern_rm = PatternRM(settings, threshold, cache)
+
+    async def label(self, question: str, response: str, images: Sequence[str]) -> Judged:
+        labels = await self._pattern_rm.label(question, response)
+        if isinstance(labels, LabelsUnscored):
+            return Judged(None, labels.reason)
+        known = {label: p for label, p in labels.probabilities.items() if p is not None}
+        return Judged(labels.as_dict(), probabilities=known)
+
+    async def aclose(self) -> None:
+        await self._pattern_rm.aclose()
+
+
+def make_labeller(
+    settings: JudgeSettings, threshold: Mapping[str, float], cache: JudgeCache | None = None
+) -> PatternLabeller:
+    """The labeller that the prompt of a judge asks for."""
+    if settings.prompt == "pattern_rm":
+        return RewardModelLabeller(settings, threshold, cache)
+    return PatternJudge(settings, cache)
+
+
+def with_images(messages: Sequence[Mapping[str, str]], images: Sequence[str]) -> list[dict[str, Any]]:
+    """The messages with the images before the text of the first one, in the OpenAI form."""
+    first, *others = messages
+    shown = [{"type": "image_url", "image_url": {"url": image}} for image in images]
+    text = {"type": "text", "text": first["content"]}
+    return [{"role": first["role"], "content": [*shown, text]}, *(dict(message) for message in others)]
+
+
+def reasons_of(reply: str, positions: Sequence[int]) -> tuple[str, ...]:
+    """The text behind each decision, up to the line of the next one; none for a JSON reply, which has no positions."""
+    if not positions:
+        return ()
+    starts = [reply.rfind("\n", 0, position) + 1 for position in positions]
+    ends = [*starts[1:], len(reply)]
+    return tuple(
+        re.sub(r"\s+", " ", reply[position + 1 : max(end, position + 1)]).strip(" *_`-–—:：.。,，")
+        for position, end in zip(positions, ends, strict=True)
+    )
+
+
+def _read(outcome: JudgeReply | JudgeFailure, response: str) -> _Reading | ParseFailure | JudgeFailure:
+    reply = reply_or_failure(outcome)
+    if not isinstance(reply, JudgeReply):
+        return reply
+    parsed = parse_labels(reply.text, response=response)
+    if isinstance(parsed, ParseFailure):
+        return ParseFailure("truncated", parsed.detail) if reply.finish_reason == "length" else parsed
+    return _Reading((parsed.cot, parsed.rep, parsed.con, parsed.pr), reasons_of(reply.text, parsed.positions))
+
+
+def _as_json(reading: _Reading) -> dict[str, Any]:
+    return {"decided": [int(value) for value in reading.decided], "reasons": list(reading.reasons)}
+
+
+def _from_json(stored: dict[str, Any]) -> _Reading:
+    decided, reasons = stored["decided"], stored["reasons"]
+    if len(decided) != 4 or any(type(value) is not int or value not in (0, 1) for value in decided):
+        raise ValueError(f"stored labels are {decided!r}")
+    cot, rep, con, pr = (bool(value) for value in decided)
+    return _Reading((cot, rep, con, pr), tuple(str(reason) for reason in reasons))

@@ -1,0 +1,1 @@
+"""Sweeps: Hydra's points as jobs, their manifest and scheduler, and the report that compares them."""

@@ -1,0 +1,1 @@
+"""What the judges are asked: the templates and the one function that fills them."""

@@ -1,0 +1,1 @@
+"""Readers of written values: numbers, fractions, units, intervals, matrices, equations, expression trees."""
