@@ -89,7 +89,7 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
         trainer = object.__new__(type("T", (PatternTrainerMixin, PPOTrainerSync), {}))
         trainer.config, trainer.tokenizer, trainer.global_steps = config, tokenizer, 12
         trainer.agent_loop_manager = SimpleNamespace(generate_sequences=generate_sequences)
-        trainer.grpo.replay_buffer = SimpleNamespace(sample=sample)
+        trainer.replay_buffer = SimpleNamespace(sample=sample)
         trainer.reward_loop_manager = SimpleNamespace(reward_loop_worker_handles=[])
         trainer._watchdog, trainer._progress = SimpleNamespace(beat=lambda phase: None), progress
         trainer.val_dataloader = []
