@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.gate_groups import draw_groups, read_groups, resized
 from benchmarks.gate_noise import KINDS, Group, gate_effect, gate_only_variance, kind_of
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from reward_workers.gate import Scope
 
 SCOPES: tuple[Scope, ...] = ("rollout", "group")

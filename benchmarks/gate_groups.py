@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gate_noise import Group
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from foundation.runs.run_folder import read_jsonl
 from reward_workers.mix import Mix
 

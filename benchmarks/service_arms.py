@@ -11,7 +11,7 @@ from typing import Any, cast
 import aiohttp
 from omegaconf import OmegaConf
 
-from foundation.runs.records import Labels, LabelsUnscored, Verdict
+from foundation.runs.records import Labels, Unlabelled, Verdict
 from foundation.settings.compose import compose_config
 from reward_workers.judges.prompts.render import render
 from reward_workers.judges.replies import ParsedLabels, parse_labels
@@ -64,13 +64,13 @@ class SessionPerCall:
         text = await self._complete("answer-judge", messages)
         return Verdict(int(text.strip() == "CORRECT"), "judge", "judge", extracted)
 
-    async def label(self, question: str, response: str) -> Labels | LabelsUnscored:
+    async def label(self, question: str, response: str) -> Labels | Unlabelled:
         parsed = parse_labels(
             await self._complete("pattern-rm", render("pattern_rm", question=question, response=response))
         )
         if not isinstance(parsed, ParsedLabels):
-            return LabelsUnscored(parsed.reason)
-        return Labels(parsed.cot, parsed.rep, parsed.con, parsed.pr)
+            return Unlabelled(parsed.reason)
+        return Labels({"cot": parsed.cot, "rep": parsed.rep, "con": parsed.con, "pr": parsed.pr})
 
     async def _complete(self, model: str, messages: list[dict[str, str]]) -> str:
         request: Mapping[str, Any] = {"model": model, "messages": messages, "temperature": 0.0, "max_tokens": 32}

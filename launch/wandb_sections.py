@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from foundation.labels import LABELS
 from foundation.runs.judge_metrics import SAVED
-from foundation.runs.records import LABELS, STAGES
+from foundation.runs.records import STAGES
 from foundation.runs.summary import PHASES
 from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 

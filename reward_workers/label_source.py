@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from foundation.runs.records import LABELS, Labels, LabelsUnscored, RuleLabels
+from foundation.labels import LABELS
+from foundation.runs.records import Labels, RuleLabels, Unlabelled
 
 LabelSource = Literal["pattern_rm", "rules", "union", "agreement"]
 PenaltyKind = Literal["hard", "expected"]
@@ -20,7 +21,7 @@ def asks_pattern_rm(reward_mix: Mapping[str, Any]) -> bool:
 
 
 def charged_labels(
-    source: LabelSource, kind: PenaltyKind, labels: Labels | LabelsUnscored | None, rules: RuleLabels | None
+    source: LabelSource, kind: PenaltyKind, labels: Labels | Unlabelled | None, rules: RuleLabels | None
 ) -> dict[str, float] | None:
     """What each label counts in the penalty, 0..1.
 
@@ -36,14 +37,15 @@ def charged_labels(
         None where a needed source did not speak. A PatternRM that was asked and failed costs nothing by itself: in
         `union` the rules then stand alone.
 
-    >>> rules = RuleLabels(cot=True, rep=False, con=None, pr=None)
-    >>> charged_labels("agreement", "hard", Labels(True, True, True, False), rules)
+    >>> rules = RuleLabels({"cot": True, "rep": False, "con": None, "pr": None})
+    >>> judged = Labels({"cot": True, "rep": True, "con": True, "pr": False})
+    >>> charged_labels("agreement", "hard", judged, rules)
     {'cot': 1.0, 'rep': 0.0, 'con': 1.0, 'pr': 0.0}
     """
     if rules is None:
         return None
-    seen = rules.as_dict()
-    if decided_by_rules(source, rules) or (source == "union" and isinstance(labels, LabelsUnscored)):
+    seen = rules.seen
+    if decided_by_rules(source, rules) or (source == "union" and isinstance(labels, Unlabelled)):
         return {label: float(seen[label] is True) for label in LABELS}
     if not isinstance(labels, Labels):
         return None
@@ -61,10 +63,10 @@ def charged_labels(
 def decided_by_rules(source: LabelSource, rules: RuleLabels) -> bool:
     """Whether PatternRM could not change what is charged, so that it need not be asked.
 
-    >>> decided_by_rules("agreement", RuleLabels(cot=False, rep=False, con=False, pr=False))
+    >>> decided_by_rules("agreement", RuleLabels(dict.fromkeys(LABELS, False)))
     True
     """
-    seen = rules.as_dict().values()
+    seen = rules.seen.values()
     if source == "agreement":
         return all(value is False for value in seen)
     if source == "union":
@@ -73,8 +75,7 @@ def decided_by_rules(source: LabelSource, rules: RuleLabels) -> bool:
 
 
 def _shares(labels: Labels, kind: PenaltyKind) -> dict[str, float]:
-    hard: Mapping[str, bool] = labels.as_dict()
+    hard = {label: float(labels.decided[label]) for label in LABELS}
     if kind == "hard":
-        return {label: float(hard[label]) for label in LABELS}
-    given = labels.probabilities
-    return {label: float(hard[label]) if (p := given[label]) is None else p for label in LABELS}
+        return hard
+    return {label: hard[label] if (p := labels.p[label]) is None else p for label in LABELS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 
 @dataclass(frozen=True, slots=True)

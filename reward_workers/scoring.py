@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from foundation.runs.judge_call import is_unreachable
-from foundation.runs.records import Labels, LabelsUnscored, RewardRecord, RuleLabels, SymbolicLosses, Verdict
+from foundation.runs.records import Labels, RewardRecord, RuleLabels, SymbolicLosses, Unlabelled, Verdict
 from reward_workers.detectors import detect_patterns
 from reward_workers.gate import Gate
 from reward_workers.judges.outage import Outages
@@ -40,7 +40,7 @@ class AnswerJudgeLike(Protocol):
 
 
 class PatternJudgeLike(Protocol):
-    async def label(self, question: str, response: str) -> Labels | LabelsUnscored: ...
+    async def label(self, question: str, response: str) -> Labels | Unlabelled: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class RolloutScorer:
 
     async def _labels(
         self, rollout: Rollout, verdict: Verdict, gate_open: bool, rules: RuleLabels | None, deadline: float
-    ) -> Labels | LabelsUnscored | None:
+    ) -> Labels | Unlabelled | None:
         """PatternRM's labels where they are wanted; latency is the wait for them, outages included."""
         if self.pattern_rm is None or self.source is None or rules is None:
             return None
@@ -164,7 +164,7 @@ class RolloutScorer:
         started = time.monotonic()
         labels = await self._wait_for(
             lambda: pattern_rm.label(rollout.question, rollout.visible),
-            unreachable=lambda outcome: isinstance(outcome, LabelsUnscored) and is_unreachable(outcome.reason),
+            unreachable=lambda outcome: isinstance(outcome, Unlabelled) and is_unreachable(outcome.reason),
             judge="pattern_rm",
             deadline=deadline,
         )

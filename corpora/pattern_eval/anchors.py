@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corpora.pattern_eval.candidates import Candidate
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 
 @dataclass(frozen=True, slots=True)

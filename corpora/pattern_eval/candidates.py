@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from foundation.labels import LABELS
 from foundation.runs.evaluation_records import Prompt, Response
-from foundation.runs.records import LABELS
 
 
 @dataclass(frozen=True, slots=True)

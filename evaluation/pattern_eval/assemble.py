@@ -18,10 +18,10 @@ from evaluation.pattern_eval.series import pattern_rm_in_the_reward
 from evaluation.pattern_eval.settings import EvalSettings, PageSettings
 from evaluation.report.content import Corrected, JudgedTruth, Report
 from evaluation.report.page import example_responses
+from foundation.labels import LABELS
 from foundation.responses.families import MODE_NAMES
 from foundation.runs.evaluation_records import Generation, Prompt, Response
 from foundation.runs.mode_rates import Row, aggregate, pairs_of, rows_of
-from foundation.runs.records import LABELS
 from foundation.runs.statistics import JudgeQuality, Rate, rate_of, rogan_gladen
 from reward_workers.judges.prompts.render import prompt_version
 

@@ -12,8 +12,8 @@ from evaluation.pattern_eval.judging.agreement import majority
 from evaluation.pattern_eval.judging.stage import LabelRecord, text_hash
 from evaluation.pattern_eval.run import Results
 from evaluation.pattern_eval.settings import EvalSettings
+from foundation.labels import LABELS
 from foundation.runs.evaluation_records import Generation, Prompt, Response
-from foundation.runs.records import LABELS
 from foundation.runs.run_folder import write_whole
 from reward_workers.detectors import detect_patterns
 

@@ -13,9 +13,9 @@ from typing import Any
 from evaluation.report.content import CONDITIONAL, Report
 from evaluation.report.figures import draw_all
 from evaluation.report.page import render_page
+from foundation.labels import LABELS
 from foundation.runs.evaluation_records import Response
 from foundation.runs.mode_rates import Row
-from foundation.runs.records import LABELS
 from foundation.runs.run_folder import write_whole
 
 PAGE = "page.html"

@@ -14,9 +14,9 @@ from evaluation.report.cells import (
     text_cell,
 )
 from evaluation.report.content import LABEL_NAMES, MEASURE_NAMES, Report
+from foundation.labels import LABELS
 from foundation.responses.families import MODE_NAMES
 from foundation.runs.mode_rates import MEASURES
-from foundation.runs.records import LABELS
 
 
 def corrected(report: Report) -> Table:

@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from evaluation.report.content import CONDITIONAL, LABEL_NAMES, Report
 from evaluation.report.tables import all_tables
+from foundation.labels import LABELS
 from foundation.responses.families import MODE_NAMES
 from foundation.runs.evaluation_records import Response
-from foundation.runs.records import LABELS
 
 LONGEST_TEXT = 4_000
 """Characters of a response on the page at most; the CSV file has all of it."""

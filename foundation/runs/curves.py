@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from foundation.labels import LABELS
 from foundation.runs.label_metrics import SOURCES
-from foundation.runs.records import LABELS
 
 LABEL_COLOURS = dict(zip(LABELS, ("tab:red", "tab:orange", "tab:purple", "tab:brown"), strict=True))
 LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative"}

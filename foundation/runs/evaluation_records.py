@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from foundation.labels import LABELS
 from foundation.responses.families import Mode
-from foundation.runs.records import LABELS
 
 Outcome = Literal["answered", "empty", "failed"]
 """``empty``: the model generated, and nothing of it is visible; ``failed``: the endpoint gave no generation."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 Record = dict[str, Any]
 """One rollout as it stands in the JSONL: `foundation.runs.records.RewardRecord.as_dict()` and its texts."""

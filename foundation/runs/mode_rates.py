@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from foundation.labels import LABELS
 from foundation.responses.families import MODES, Mode
 from foundation.runs.evaluation_records import Response
-from foundation.runs.records import LABELS
 from foundation.runs.statistics import Difference, Rate, paired_difference, rate_of
 
 MEASURES = ("acc", "trigger", *LABELS)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from foundation.labels import LABELS
 from foundation.responses.families import MODE_NAMES, Mode, check_mode
 from foundation.runs.label_metrics import Record
 from foundation.runs.mode_rates import MEASURES, Pair, Row, pairs_of, rows_of
-from foundation.runs.records import LABELS
 from foundation.runs.statistics import Rate
 from foundation.runs.training_records import response_of
 

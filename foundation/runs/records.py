@@ -6,11 +6,10 @@ Plain frozen dataclasses without torch, ray or verl, so that every part and ever
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-LABELS = ("cot", "rep", "con", "pr")
-"""The four bad response patterns, in the order that the paper uses everywhere."""
+from foundation.labels import LABELS, trigger
 
 STAGES = ("extract", "exact", "typed", "symbolic", "judge")
 """The verifier stages, in the order of the cascade."""
@@ -52,42 +51,33 @@ class SymbolicLosses:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The four pattern labels of one visible response.
+    """The pattern labels of one visible response, as a judge gave them.
 
     Attributes:
-        cot, rep, con, pr: leaked chain-of-thought, repetition, contradiction, performative reasoning.
-        p_cot, p_rep, p_con, p_pr: probability of each label in 0..1, None when the judge gives none.
+        decided: each label of `foundation.labels`, present or not.
+        p: probability of each label in 0..1, None where the judge gives none.
         source: who labelled, such as ``pattern_rm``.
         latency_s: wall time of the call, in seconds.
     """
 
-    cot: bool
-    rep: bool
-    con: bool
-    pr: bool
-    p_cot: float | None = None
-    p_rep: float | None = None
-    p_con: float | None = None
-    p_pr: float | None = None
+    decided: Mapping[str, bool]
+    p: Mapping[str, float | None] = field(default_factory=lambda: dict.fromkeys(LABELS))
     source: str = "pattern_rm"
     latency_s: float = 0.0
 
-    @property
-    def any(self) -> bool:
-        """Trigger of this response: one label at least (R23)."""
-        return self.cot or self.rep or self.con or self.pr
-
-    def as_dict(self) -> dict[str, bool]:
-        return {label: getattr(self, label) for label in LABELS}
+    def __post_init__(self) -> None:
+        if tuple(self.decided) != LABELS or tuple(self.p) != LABELS:
+            raise ValueError(f"labels are {', '.join(LABELS)}, not {', '.join(self.decided)} and {', '.join(self.p)}")
 
     @property
-    def probabilities(self) -> dict[str, float | None]:
-        return {label: getattr(self, f"p_{label}") for label in LABELS}
+    def trigger(self) -> bool:
+        """One label at least."""
+        return trigger(self.decided)
 
 
 @dataclass(frozen=True, slots=True)
-class LabelsUnscored:
-    """PatternRM was asked and gave no usable vector: no penalty, and counted."""
+class Unlabelled:
+    """A judge was asked for labels and gave no usable vector: no penalty, and counted."""
 
     reason: str
     latency_s: float = 0.0
@@ -98,19 +88,16 @@ class RuleLabels:
     """What the rule-based detectors say of one visible response (`reward_workers.detectors`).
 
     Attributes:
-        cot, rep: a rule saw the pattern; False where none did.
-        con, pr: the same, None where the rules abstain.
+        seen: True where a rule saw the label, False where none did, None where the rules abstain.
         reasons: the rules that spoke, such as ``cot:self_correction``.
     """
 
-    cot: bool
-    rep: bool
-    con: bool | None
-    pr: bool | None
+    seen: Mapping[str, bool | None]
     reasons: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, bool | None]:
-        return {label: getattr(self, label) for label in LABELS}
+    def __post_init__(self) -> None:
+        if tuple(self.seen) != LABELS:
+            raise ValueError(f"labels are {', '.join(LABELS)}, not {', '.join(self.seen)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +135,7 @@ class RewardRecord:
     losses: SymbolicLosses
     anls: float | None
     z: int
-    labels: Labels | LabelsUnscored | None
+    labels: Labels | Unlabelled | None
     rule_labels: RuleLabels | None
     charged: Mapping[str, float] | None
     weights: Mapping[str, float]

@@ -14,10 +14,11 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
+from foundation.labels import LABELS
 from foundation.runs.judge_metrics import describe_totals, judge_totals
 from foundation.runs.label_metrics import SOURCES, Record, agreement, is_labelled
 from foundation.runs.paired_table import paired_steps, paired_table
-from foundation.runs.records import LABELS, STAGES
+from foundation.runs.records import STAGES
 from foundation.runs.run_folder import RunFolder, last_attempt, read_jsonl, write_json
 from foundation.runs.service_summary import failure_counts, service_lines, state_figures
 from foundation.runs.step_metrics import reward_metrics, verifier_losses

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from foundation.labels import LABELS
 from foundation.responses.families import Mode
 from foundation.runs.evaluation_records import Response
-from foundation.runs.records import LABELS
 
 
 def response_of(row: Mapping[str, Any], mode: Mode, family: str = "", category: str = "") -> Response:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from foundation.labels import LABELS
 from foundation.runs.label_metrics import SOURCES
-from foundation.runs.records import LABELS
 from foundation.runs.run_folder import RunFolder
 from foundation.settings.compose import ConfigError
 

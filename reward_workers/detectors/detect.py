@@ -16,7 +16,7 @@ def detect_patterns(visible: str) -> RuleLabels:
     cot and rep are always decided: False means that no rule saw anything. con and pr are None (abstained) unless the
     text itself is the evidence; a bare answer is neither.
 
-    >>> detect_patterns(r"Wait, let me recount. There are 3. \boxed{3}").cot
+    >>> detect_patterns(r"Wait, let me recount. There are 3. \boxed{3}").seen["cot"]
     True
     >>> detect_patterns(r"The answer is B. \boxed{C}").reasons
     ('con:two_answers',)
@@ -34,9 +34,11 @@ def detect_patterns(visible: str) -> RuleLabels:
     }
     undecided = False if shape == "bare" else None
     return RuleLabels(
-        cot=found["cot"] is not None,
-        rep=found["rep"] is not None,
-        con=True if found["con"] else undecided,
-        pr=True if found["pr"] else undecided,
+        seen={
+            "cot": found["cot"] is not None,
+            "rep": found["rep"] is not None,
+            "con": True if found["con"] else undecided,
+            "pr": True if found["pr"] else undecided,
+        },
         reasons=tuple(f"{label}:{reason}" for label, reason in found.items() if reason),
     )

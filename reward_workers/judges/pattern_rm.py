@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from foundation.runs.records import LABELS, Labels, LabelsUnscored
+from foundation.labels import LABELS
+from foundation.runs.records import Labels, Unlabelled
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
@@ -71,17 +72,18 @@ class PatternRM:
         self.cache = cache
         self._questions = Questions[LabelReading](settings, "labels_reminder", cache, _as_json, _from_json)
 
-    async def label(self, question: str, response: str) -> Labels | LabelsUnscored:
+    async def label(self, question: str, response: str) -> Labels | Unlabelled:
         """The labels of one visible response; latency is what this caller waited."""
         texts = (question, response)
         reading, latency_s = await self._questions.answer(texts, lambda cost: self._ask(*texts, cost))
         if not isinstance(reading, LabelReading):
-            return LabelsUnscored(reading.reason, latency_s)
-        cot, rep, con, pr = (
-            value if probability is None else probability > self.threshold[label]
-            for label, value, probability in zip(LABELS, reading.decided, reading.p, strict=True)
-        )
-        return Labels(cot, rep, con, pr, *reading.p, source="pattern_rm", latency_s=latency_s)
+            return Unlabelled(reading.reason, latency_s)
+        p = dict(zip(LABELS, reading.p, strict=True))
+        decided = {
+            label: value if (likely := p[label]) is None else likely > self.threshold[label]
+            for label, value in zip(LABELS, reading.decided, strict=True)
+        }
+        return Labels(decided, p, "pattern_rm", latency_s)
 
     def health(self) -> JudgeHealth:
         """The state of its servers and of its memory at this moment."""

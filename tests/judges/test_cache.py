@@ -20,8 +20,8 @@ from typing import Any
 import diskcache
 import pytest
 
-from foundation.runs.records import LABELS as NAMES
-from foundation.runs.records import Labels, LabelsUnscored
+from foundation.labels import LABELS as NAMES
+from foundation.runs.records import Labels, Unlabelled
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.endpoint import cache as cache_module
 from reward_workers.judges.endpoint.cache import JudgeCache, cache_key, reading_version
@@ -131,7 +131,7 @@ def test_labels_that_could_not_be_read_are_not_kept(fake_server: Any, settings: 
     async def scenario() -> None:
         async with fake_server("?", "?", LABELS) as server:
             judge = settings(base_urls=[server.base_url], prompt="pattern_rm")
-            for kind in (LabelsUnscored, Labels):
+            for kind in (Unlabelled, Labels):
                 pattern_rm = PatternRM(judge, dict.fromkeys(NAMES, 0.5), JudgeCache(tmp_path, 0.1))
                 assert isinstance(await pattern_rm.label("q", "r"), kind)
                 await pattern_rm.aclose()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.endpoint.calls import JudgeCall, collect_calls, note
 from reward_workers.judges.pattern_rm import PatternRM

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from foundation.runs.records import LABELS as NAMES
-from foundation.runs.records import Labels, LabelsUnscored, Verdict
+from foundation.labels import LABELS as NAMES
+from foundation.runs.records import Labels, Unlabelled, Verdict
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.judges.serving.health import JudgeHealth
@@ -28,7 +28,7 @@ async def verdict_of(settings: Any) -> Verdict:
         await judge.aclose()
 
 
-async def labels_of(settings: Any, threshold: float = 0.5) -> Labels | LabelsUnscored:
+async def labels_of(settings: Any, threshold: float = 0.5) -> Labels | Unlabelled:
     pattern_rm = PatternRM(settings, dict.fromkeys(NAMES, threshold))
     try:
         return await pattern_rm.label("How many?", "Two.")
@@ -230,7 +230,7 @@ def test_labels_that_were_cut_are_not_asked_for_again(
     async def scenario() -> None:
         async with fake_server(make_completion("CoT: 1\nRep: 0", finish_reason="length")) as server:
             result = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
-            assert isinstance(result, LabelsUnscored) and result.reason == "truncated"
+            assert isinstance(result, Unlabelled) and result.reason == "truncated"
             assert len(server.requests) == 1  # the limit on its length is too low
 
     asyncio.run(scenario())
@@ -268,7 +268,7 @@ def test_labels_that_cannot_be_read(fake_server: Any, settings: MakeSettings, st
     async def scenario() -> None:
         async with fake_server(step) as server:
             result = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
-            assert isinstance(result, LabelsUnscored)
+            assert isinstance(result, Unlabelled)
             assert result.reason == reason or (reason == "no_decision" and result.reason == "refusal")
 
     asyncio.run(scenario())
@@ -294,7 +294,7 @@ def test_a_failure_is_not_remembered(fake_server: Any, settings: MakeSettings) -
     async def scenario() -> None:
         async with fake_server(400, LABELS) as server:
             pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), HALF)
-            assert isinstance(await pattern_rm.label("q", "r"), LabelsUnscored)
+            assert isinstance(await pattern_rm.label("q", "r"), Unlabelled)
             assert isinstance(await pattern_rm.label("q", "r"), Labels)
             assert isinstance(await pattern_rm.label("q", "r"), Labels)
             assert len(server.requests) == 2

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from foundation.settings.compose import ConfigError
 from foundation.settings.terminal import FILE_WIDTH
 from launch.sweep_report import main, write_report

@@ -11,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from foundation.labels import LABELS
 from foundation.responses.families import MODES
 from foundation.runs.paired_figures import METRIC_NAMES
-from foundation.runs.records import LABELS
 from foundation.runs.step_metrics import reward_metrics
 from foundation.runs.summary import PHASES
 from launch import wandb_workspace

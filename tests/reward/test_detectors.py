@@ -13,7 +13,7 @@ import pytest
 
 from corpora.toy.questions import draw_question
 from corpora.toy.responses import ResponseMix, write_response
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from reward_workers.detectors import detect_patterns
 
 LEAKED = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from foundation.runs.records import Labels, LabelsUnscored, RuleLabels
+from foundation.runs.records import Labels, RuleLabels, Unlabelled
 from reward_workers.label_source import asks_pattern_rm, charged_labels, decided_by_rules
 
 JUDGED = Labels(True, False, True, False, p_cot=0.9, p_rep=0.2, p_con=0.6, p_pr=0.1)
@@ -31,7 +31,7 @@ def test_a_missing_probability_counts_as_the_hard_label():
     assert charged_labels("pattern_rm", "expected", judged, RULES) == {"cot": 1, "rep": 0, "con": 0.6, "pr": 0.1}
 
 
-@pytest.mark.parametrize("judged", [None, LabelsUnscored("timeout")])
+@pytest.mark.parametrize("judged", [None, Unlabelled("timeout")])
 def test_without_pattern_rm(judged):
     """Not asked: nothing is known. Asked and failed: it costs nothing, and what the rules saw stands in a union."""
     assert charged_labels("pattern_rm", "hard", judged, RULES) is None

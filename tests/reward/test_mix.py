@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from reward_workers.mix import Mix
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from foundation.runs.records import Labels, LabelsUnscored, SymbolicLosses, Verdict
+from foundation.runs.records import Labels, SymbolicLosses, Unlabelled, Verdict
 from reward_workers import scoring
 from reward_workers.gate import Gate
 from reward_workers.scoring import Rollout, RolloutScorer
@@ -188,9 +188,9 @@ def test_a_judge_that_fails_leaves_the_rollout_unscored(policy, reward):
 
 
 def test_failed_labels_mean_no_penalty_and_are_kept_as_failed():
-    record = score(scorer(RIGHT, labels=[LabelsUnscored("missing_label")]))
+    record = score(scorer(RIGHT, labels=[Unlabelled("missing_label")]))
     assert record.reward == 1.0
-    assert isinstance(record.labels, LabelsUnscored) and record.labels.reason == "missing_label"
+    assert isinstance(record.labels, Unlabelled) and record.labels.reason == "missing_label"
 
 
 def test_an_unreachable_judge_is_waited_for(monkeypatch):
@@ -203,7 +203,7 @@ def test_an_unreachable_judge_is_waited_for(monkeypatch):
 
 def test_the_latency_of_labels_is_the_wait_for_them(monkeypatch):
     monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.05)
-    record = score(scorer(RIGHT, labels=[LabelsUnscored("timeout"), LabelsUnscored("timeout"), LEAKED]))
+    record = score(scorer(RIGHT, labels=[Unlabelled("timeout"), Unlabelled("timeout"), LEAKED]))
     assert record.labels.cot and 0.1 <= record.labels.latency_s < 1.0
 
 

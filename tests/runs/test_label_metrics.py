@@ -2,8 +2,8 @@
 
 import pytest
 
+from foundation.labels import LABELS
 from foundation.runs.label_metrics import agreement, label_metrics
-from foundation.runs.records import LABELS
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.01}
 FAILED = {"reason": "timeout", "latency_s": 0.5}

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 
 class Progress:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from foundation.runs.run_folder import write_json
 
 Weights = dict[str, float]

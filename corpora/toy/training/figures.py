@@ -16,7 +16,7 @@ from corpora.toy.streams import stream
 from corpora.toy.tokenizer import token_ids
 from corpora.toy.training.fast import FastModel
 from corpora.toy.training.sampling import sample
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 BATCH = 256
 MAX_NEW_TOKENS = 100

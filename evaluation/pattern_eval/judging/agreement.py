@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
+from foundation.labels import LABELS
 from foundation.runs.evaluation_records import Response
-from foundation.runs.records import LABELS
 from foundation.runs.statistics import JudgeQuality, Rate, cohen_kappa, fleiss_kappa, judge_quality, rate_of
 
 Vector = Mapping[str, bool]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 
 Label = Literal["cot", "rep", "con", "pr"]
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from foundation.runs.records import LABELS, LabelsUnscored
+from foundation.labels import LABELS
+from foundation.runs.records import Unlabelled
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
@@ -94,10 +95,10 @@ class RewardModelLabeller:
 
     async def label(self, question: str, response: str, images: Sequence[str]) -> Judged:
         labels = await self._pattern_rm.label(question, response)
-        if isinstance(labels, LabelsUnscored):
+        if isinstance(labels, Unlabelled):
             return Judged(None, labels.reason)
-        known = {label: p for label, p in labels.probabilities.items() if p is not None}
-        return Judged(labels.as_dict(), probabilities=known)
+        known = {label: p for label, p in labels.p.items() if p is not None}
+        return Judged(labels.decided, probabilities=known)
 
     async def aclose(self) -> None:
         await self._pattern_rm.aclose()

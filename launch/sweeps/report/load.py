@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foundation.labels import LABELS
 from foundation.runs.label_metrics import SOURCES
-from foundation.runs.records import LABELS
 from foundation.runs.run_folder import RunFolder
 from launch.sweeps.manifest import Manifest, Point
 

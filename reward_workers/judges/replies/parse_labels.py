@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from foundation.runs.records import LABELS
+from foundation.labels import LABELS
 from reward_workers.judges.replies.reply_text import ParseFailure, answer_part, no_decision, plain
 
 
