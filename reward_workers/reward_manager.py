@@ -93,7 +93,7 @@ class PatternRewardManager(RewardManagerBase):
             question=rollout.question,
             reference=rollout.reference,
             visible=rollout.visible,
-            flags=tuple(channels.flags),
+            flags=tuple(sorted(channels.flags)),
             judge_calls=tuple(calls),
         )
         return {
