@@ -68,6 +68,7 @@ class PatternTrainerMixin(PPOTrainer):
         reward_mix = cast(dict[str, Any], OmegaConf.to_container(self.config.reward_mix, resolve=True))
         self._schedule = build_schedule(reward_mix)
         self._step_records: dict[str, ScoredRollout] = {}
+        """Of the current step, by key in TransferQueue: read with the advantages, used again for the metrics."""
         self._paired: PairedEvaluation | None = None
 
     def request_stop(self) -> None:
