@@ -7,19 +7,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks.gate_noise import Group
 from foundation.labels import LABELS
-from foundation.runs.run_folder import read_jsonl
+from foundation.runs.scored_rollout import ScoredRollout, read_all_rollouts
 from reward_workers.mix import Mix
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 """R50."""
-NEEDED = ("attempt", "step", "group", "verdict", "charged", "penalty")
-"""Fields of a record that a group is made of."""
 
 
 def draw_groups(
@@ -70,46 +67,42 @@ def read_groups(file: Path, seed: int) -> Recorded:
     where a group has none).
 
     Raises:
-        ValueError: the file holds no groups, or a record without the fields that this needs, named by line.
+        ValueError: the file holds no groups, or a record that this version cannot read, named by line.
     """
-    rows = read_jsonl(file)
-    groups: dict[tuple[int, int, int], list[dict[str, Any]]] = defaultdict(list)
-    for number, row in enumerate(rows, start=1):
-        missing = [key for key in NEEDED if key not in row]
-        if missing:
-            raise ValueError(f"{file}:{number}: no {missing}: give the records/train.jsonl of a run of this version")
-        groups[row["attempt"], row["step"], row["group"]].append(row)
+    groups: dict[tuple[int, int, int], list[ScoredRollout]] = defaultdict(list)
+    for rollout in read_all_rollouts(file):
+        groups[rollout.attempt, rollout.step, rollout.group].append(rollout)
     several = [group for group in groups.values() if len(group) > 1]
-    scored = [group for group in several if all(row["verdict"]["value"] is not None for row in group)]
+    scored = [group for group in several if all(rollout.verdict.value is not None for rollout in group)]
     if not scored:
         raise ValueError(
             f"{file} holds no group of two scored rollouts or more: give the records of a run that trained"
         )
-    known_anywhere = [row["penalty"] for group in scored for row in group if _is_known(row)]
+    known_anywhere = [rollout.penalty for group in scored for rollout in group if _is_known(rollout)]
     rng = random.Random(seed)
     found: list[Group] = []
     right = imputed = 0
     for group in scored:
-        known = [row["penalty"] for row in group if _is_known(row)] or known_anywhere
+        known = [rollout.penalty for rollout in group if _is_known(rollout)] or known_anywhere
         penalties: list[float | None] = []
-        for row in group:
-            if row["verdict"]["value"] == 0:
+        for rollout in group:
+            if rollout.verdict.value == 0:
                 penalties.append(None)
                 continue
             right += 1
-            if row["charged"] is None:
+            if rollout.charged is None:
                 if not known:
                     raise ValueError(f"{file}: no right rollout has labels: give the records of a PatternRL run")
                 imputed += 1
                 penalties.append(rng.choice(known))
             else:
-                penalties.append(row["penalty"])
+                penalties.append(rollout.penalty)
         found.append(tuple(penalties))
     return Recorded(found, imputed / right if right else 0.0)
 
 
-def _is_known(row: Mapping[str, Any]) -> bool:
-    return row["verdict"]["value"] == 1 and row["charged"] is not None
+def _is_known(rollout: ScoredRollout) -> bool:
+    return rollout.verdict.value == 1 and rollout.charged is not None
 
 
 def resized(groups: Sequence[Group], size: int, seed: int) -> list[Group]:

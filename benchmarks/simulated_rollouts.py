@@ -67,7 +67,7 @@ def _rollout(step: int, group: int, index: int, question: str, text: str, refere
     fields: dict[str, Any] = {"weights": WEIGHTS, "n_tokens": len(text) // 4}
     return Rollout(
         prompt_id=f"simulated-{group}",
-        prompt_index=group,
+        group=group,
         step=step,
         rollout=index,
         question=question,

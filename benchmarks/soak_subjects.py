@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks.local_judge import local_judge
 from benchmarks.service_arms import scorer
 from benchmarks.simulated_rollouts import endless
+from foundation.runs.scored_rollout import ScoredRollout
 from reward_workers.judges import questions
 from reward_workers.verifier.symbolic import pool as symbolic
 
@@ -135,7 +136,7 @@ class RecordCounter:
                         break  # it is being written
                     self._offset += len(line)
                     self._scored += 1
-                    self._unscored += json.loads(line)["reward"] is None
+                    self._unscored += ScoredRollout.from_json(line.decode()).reward is None
         return self._scored, self._unscored
 
 

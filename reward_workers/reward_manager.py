@@ -5,9 +5,6 @@ One instance lives in each reward worker actor and scores each rollout as soon a
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,9 +14,7 @@ from verl import DataProto
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from foundation.responses.channels import split_channels
-from foundation.responses.families import Mode
-from foundation.runs.judge_call import JudgeCall
-from foundation.runs.records import RewardRecord
+from foundation.runs.scored_rollout import ScoredRollout
 from foundation.settings.judges import JudgeSettings
 from reward_workers.gate import Gate
 from reward_workers.judges.answer_judge import AnswerJudge
@@ -40,7 +35,7 @@ class PatternRewardManager(RewardManagerBase):
     """Returns `reward_score` and, as `reward_extra_info`, the same keys for every rollout (verl takes them from one).
 
     acc: 1.0 for a right answer, else 0.0; unscored: 1.0 when there is no reward (reward_score is then 0.0 and the
-    trainer zeroes the group's advantages); record: the whole record as JSON.
+    trainer zeroes the group's advantages); record: the `ScoredRollout` as JSON.
     """
 
     def __init__(self, config: DictConfig, tokenizer: Any, compute_score: Any, **_verl_reward_model: Any):
@@ -59,7 +54,10 @@ class PatternRewardManager(RewardManagerBase):
             client.set_base_urls(addresses[judge])
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
-        """Score the last sequence of `data` (length 1 with single-turn agent loops)."""
+        """Score the last sequence of `data` (length 1 with single-turn agent loops).
+
+        Here verl's names end: its `index`, `session_id` and `ground_truth` are our group, rollout and reference.
+        """
         await self._directory.known()
         item = data[-1:][0]
         fields = item.non_tensor_batch
@@ -74,7 +72,7 @@ class PatternRewardManager(RewardManagerBase):
         )
         rollout = Rollout(
             prompt_id=str(info["prompt_id"]),
-            prompt_index=int(info["index"]),
+            group=int(info["index"]),
             step=int(fields["global_steps"]),
             rollout=int(fields["session_id"]),
             question=str(info["question"]),
@@ -89,14 +87,21 @@ class PatternRewardManager(RewardManagerBase):
         )
         with collect_calls() as calls:
             record = await self._scorer.score(rollout)
+        scored = ScoredRollout.of(
+            record,
+            mode=fields["mode"],
+            question=rollout.question,
+            reference=rollout.reference,
+            visible=rollout.visible,
+            flags=tuple(sorted(channels.flags)),
+            judge_calls=tuple(calls),
+        )
         return {
             "reward_score": record.reward or 0.0,
             "reward_extra_info": {
                 "acc": float(record.verdict.value == 1),
                 "unscored": float(record.reward is None),
-                "record": json.dumps(
-                    _as_line(record, rollout, fields["mode"], channels.flags, calls), ensure_ascii=False
-                ),
+                "record": scored.to_json(),
             },
         }
 
@@ -151,20 +156,6 @@ def worker_health(scorer: RolloutScorer) -> WorkerHealth:
 def _judges(scorer: RolloutScorer) -> dict[str, AnswerJudge | PatternRM]:
     judges = {"fallback": scorer.answer_judge, "pattern_rm": scorer.pattern_rm}
     return {name: judge for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
-
-
-def _as_line(
-    record: RewardRecord, rollout: Rollout, mode: Mode, flags: Any, calls: Sequence[JudgeCall]
-) -> dict[str, Any]:
-    return {
-        **record.as_dict(),
-        "mode": mode,
-        "question": rollout.question,
-        "reference": rollout.reference,
-        "visible": rollout.visible,
-        "flags": list(flags),
-        "judge_calls": [asdict(call) for call in calls],
-    }
 
 
 def _as_list(options: Any) -> list[str] | None:

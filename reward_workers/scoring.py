@@ -48,7 +48,7 @@ class Rollout:
     """What the scorer needs to know of one rollout.
 
     Attributes:
-        prompt_index: row of the prompt in its data set; the gate and the group use it.
+        group: index of the prompt in its data set; rollout: index of the rollout in its group. The gate uses both.
         visible: the text that the user sees (foundation.responses.channels).
         weights: the pattern weights in force for it, by label; the trainer sends them (`reward_mix.schedule`).
         n_tokens: generated tokens; truncated: stopped at the length limit.
@@ -56,7 +56,7 @@ class Rollout:
     """
 
     prompt_id: str
-    prompt_index: int
+    group: int
     step: int
     rollout: int
     question: str
@@ -107,7 +107,7 @@ class RolloutScorer:
         deadline = time.monotonic() + self.max_wait_s
         verifier = await self.verifier.verify(rollout.visible, rollout.reference, rollout.answer_type, rollout.options)
         verdict = await self._judged(rollout, verifier, deadline)
-        gate_open = self.gate.is_open(step=rollout.step, prompt_index=rollout.prompt_index, rollout=rollout.rollout)
+        gate_open = self.gate.is_open(step=rollout.step, group=rollout.group, rollout=rollout.rollout)
         rules = detect_patterns(rollout.visible) if rollout.visible else None
         labels = await self._labels(rollout, verdict, gate_open, rules, deadline)
         charged = None if self.source is None else charged_labels(self.source, self.penalty, labels, rules)
@@ -119,7 +119,7 @@ class RolloutScorer:
         return RewardRecord(
             prompt_id=rollout.prompt_id,
             step=rollout.step,
-            group=rollout.prompt_index,
+            group=rollout.group,
             rollout=rollout.rollout,
             verdict=verdict,
             verifier=verifier,

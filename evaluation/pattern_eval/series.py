@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from evaluation.pattern_eval.settings import EvalSettings
-from foundation.responses.families import check_mode
 from foundation.runs.evaluation_records import Prompt, Response
-from foundation.runs.run_folder import RunFolder, last_attempt, read_jsonl
+from foundation.runs.run_folder import RunFolder
+from foundation.runs.scored_rollout import read_rollouts
 from foundation.runs.training_records import response_of
 from reward_workers.label_source import asks_pattern_rm
 
@@ -64,35 +64,31 @@ def training_responses(folder: Path, prompts: Sequence[Prompt]) -> list[Response
         prompts: the prompts of the run, for family and category.
 
     Raises:
-        ValueError: no run folder, no record, or a prompt that `prompts` lacks.
+        ValueError: no run folder, no record, one that this version cannot read, or a prompt that `prompts` lacks.
     """
     run = RunFolder(folder)
     config = _config_of(folder)
     if config is None:
         raise ValueError(f"training_run={folder} is no run folder of the trainer: it has no config.yaml")
     files = config["corpus"]["val_files"]
-    if rows := last_attempt(read_jsonl(run.paired_records)):
+    if rollouts := read_rollouts(run.paired_records):
         files = config["pattern_eval"]["prompts"] or files
     else:
-        trained = check_mode(config["policy"]["mode"])
-        rows = [{**row, "mode": trained} for row in last_attempt(read_jsonl(run.records / "heldout.jsonl"))]
-    if not rows:
+        rollouts = read_rollouts(run.records / "heldout.jsonl")
+    if not rollouts:
         raise ValueError(
             f"training_run={folder}: no held-out records yet; the trainer writes them with each validation and each "
             "paired evaluation (pattern_eval.every)"
         )
     by_id = {prompt.prompt_id: prompt for prompt in prompts}
-    unknown = next((row["prompt_id"] for row in rows if row["prompt_id"] not in by_id), None)
+    unknown = next((rollout.prompt_id for rollout in rollouts if rollout.prompt_id not in by_id), None)
     if unknown is not None:
         raise ValueError(
             f"training_run={folder} has prompt {unknown!r}, which prompts.files lacks: give the run's own, {files}"
         )
-    rows.sort(key=lambda row: (row["step"], row["mode"], row["group"], row["rollout"]))
-    found = []
-    for row in rows:
-        prompt = by_id[row["prompt_id"]]
-        found.append(response_of(row, check_mode(row["mode"]), prompt.family, prompt.category))
-    return found
+    rollouts.sort(key=lambda rollout: (rollout.step, rollout.mode, rollout.group, rollout.rollout))
+    asked = [by_id[rollout.prompt_id] for rollout in rollouts]
+    return [response_of(r, prompt.family, prompt.category) for r, prompt in zip(rollouts, asked, strict=True)]
 
 
 def pattern_rm_in_the_reward(folder: Path) -> str | None:

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-Call = dict[str, Any]
-"""One question as it stands in a record: `foundation.runs.judge_call.JudgeCall` as a dictionary."""
+from foundation.runs.judge_call import JudgeCall
+from foundation.runs.scored_rollout import ScoredRollout
 
 SAVED = ("memory", "disk", "shared")
 """Where an answer comes from that needed no request of its own."""
 
 
-def judge_totals(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def judge_totals(records: Iterable[ScoredRollout]) -> dict[str, dict[str, Any]]:
     """Totals of each judge that was asked, by its name.
 
     Returns:
@@ -21,26 +21,26 @@ def judge_totals(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]
         requests), `retries` (those that repeated a failed one), `failures` (count by reason), `breaker_openings`, and
         `cache_off` (questions while the configured cache was out of use).
     """
-    by_judge: dict[str, list[Call]] = {}
+    by_judge: dict[str, list[JudgeCall]] = {}
     for record in records:
-        for call in record["judge_calls"]:
-            by_judge.setdefault(call["judge"], []).append(call)
+        for call in record.judge_calls:
+            by_judge.setdefault(call.judge, []).append(call)
     return {judge: _totals(calls) for judge, calls in sorted(by_judge.items())}
 
 
-def _totals(calls: Sequence[Call]) -> dict[str, Any]:
+def _totals(calls: Sequence[JudgeCall]) -> dict[str, Any]:
     return {
         "calls": len(calls),
-        "answered_by": dict(Counter(call["answered_by"] for call in calls)),
-        "attempts": sum(call["attempts"] for call in calls),
-        "retries": sum(call["retries"] for call in calls),
-        "failures": dict(Counter(call["failure"] for call in calls if call["failure"] is not None)),
-        "breaker_openings": sum(call["openings"] for call in calls),
-        "cache_off": sum(call["cache_off"] for call in calls),
+        "answered_by": dict(Counter(call.answered_by for call in calls)),
+        "attempts": sum(call.attempts for call in calls),
+        "retries": sum(call.retries for call in calls),
+        "failures": dict(Counter(call.failure for call in calls if call.failure is not None)),
+        "breaker_openings": sum(call.openings for call in calls),
+        "cache_off": sum(call.cache_off for call in calls),
     }
 
 
-def judge_metrics(records: Iterable[dict[str, Any]]) -> dict[str, float]:
+def judge_metrics(records: Iterable[ScoredRollout]) -> dict[str, float]:
     """The totals as flat metrics: `judge/<name>/calls`, `.../saved/disk`, `.../failures/<reason>` and so on."""
     metrics: dict[str, float] = {}
     for judge, totals in judge_totals(records).items():

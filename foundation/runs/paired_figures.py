@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from foundation.labels import LABELS
-from foundation.responses.families import MODE_NAMES, Mode, check_mode
-from foundation.runs.label_metrics import Record
+from foundation.responses.families import MODE_NAMES, Mode
 from foundation.runs.mode_rates import MEASURES, Pair, Row, pairs_of, rows_of
+from foundation.runs.scored_rollout import ScoredRollout
 from foundation.runs.statistics import Rate
 from foundation.runs.training_records import response_of
 
@@ -55,7 +55,7 @@ class PairedFigures:
         }
 
 
-def paired_figures(records: Sequence[Record], seed: int) -> PairedFigures:
+def paired_figures(records: Sequence[ScoredRollout], seed: int) -> PairedFigures:
     """The figures of the records of one step.
 
     Args:
@@ -65,13 +65,13 @@ def paired_figures(records: Sequence[Record], seed: int) -> PairedFigures:
     Raises:
         ValueError: no record, or records of several steps.
     """
-    steps = {record["step"] for record in records}
+    steps = {record.step for record in records}
     if len(steps) != 1:
         raise ValueError(f"a paired evaluation is of one step, but the records are of the steps {sorted(steps)}")
-    responses = [response_of(record, check_mode(record["mode"])) for record in records]
+    responses = [response_of(record) for record in records]
     rows = rows_of(responses)
     pairs = pairs_of(responses, RESAMPLES, seed)
-    tokens = {row.mode: float(np.mean([r["n_tokens"] for r in records if r["mode"] == row.mode])) for row in rows}
+    tokens = {row.mode: float(np.mean([r.n_tokens for r in records if r.mode == row.mode])) for row in rows}
     return PairedFigures(steps.pop(), tuple(rows), pairs[0] if pairs else None, tokens)
 
 

@@ -8,21 +8,21 @@ from typing import Any
 from rich.table import Table
 
 from foundation.responses.families import MODE_NAMES, MODES
-from foundation.runs.label_metrics import Record
 from foundation.runs.paired_figures import METRIC_NAMES, paired_figures
+from foundation.runs.scored_rollout import ScoredRollout
 
 ROWS = {"acc": "accuracy", "trigger": "Trigger", **{m: f"  {m}" for m in METRIC_NAMES if m not in ("acc", "trigger")}}
 
 
-def paired_steps(records: Sequence[Record], seed: int) -> list[dict[str, Any]]:
+def paired_steps(records: Sequence[ScoredRollout], seed: int) -> list[dict[str, Any]]:
     """The figures of every evaluated step, in order, for `summary.json`.
 
     Args:
         records: of `records/pattern_eval.jsonl`, the last attempt of each step.
         seed: of the bootstrap.
     """
-    steps = sorted({record["step"] for record in records})
-    return [paired_figures([r for r in records if r["step"] == step], seed).as_dict() for step in steps]
+    steps = sorted({record.step for record in records})
+    return [paired_figures([r for r in records if r.step == step], seed).as_dict() for step in steps]
 
 
 def paired_table(first: Mapping[str, Any], last: Mapping[str, Any]) -> Table:

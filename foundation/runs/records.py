@@ -6,10 +6,13 @@ Plain frozen dataclasses without torch, ray or verl, so that every part and ever
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from foundation.labels import LABELS, trigger
+
+RECORD_SCHEMA = 2
+"""Of the lines in `records/*.jsonl` of a run folder; raised when a field of them changes its name or its meaning."""
 
 STAGES = ("extract", "exact", "typed", "symbolic", "judge")
 """The verifier stages, in the order of the cascade."""
@@ -107,7 +110,7 @@ class RewardRecord:
     Attributes:
         prompt_id: stable id of the prompt in its corpus.
         step: global step of training; the step of the weights in validation.
-        group: index of the prompt in the data set (one GRPO group a step).
+        group: index of the prompt in its data set; its rollouts of one step are a GRPO group.
         rollout: index of the rollout in its group, 0..n-1.
         verdict: the verdict that the reward uses.
         verifier: what the verifier said by itself; differs from `verdict` where the fallback judge was asked.
@@ -143,6 +146,3 @@ class RewardRecord:
     reward: float | None
     n_tokens: int
     truncated: bool
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)

@@ -1,6 +1,6 @@
 """The folder of one run: where everything goes, whose it is, and how often it was started.
 
-run.json          configuration fingerprint, W&B run id, one entry per start
+run.json          configuration fingerprint, schema of the records, W&B run id, one entry per start
 config.yaml       the resolved configuration of the last start
 metrics.jsonl     one line a step; records/{train,heldout,pattern_eval}.jsonl  one line a rollout
 checkpoints/      verl's checkpoints, each with its Hugging Face export; judges/  logs and request counts
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from foundation.runs.records import RECORD_SCHEMA
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FINGERPRINTED = ("policy", "corpus", "reward_mix", "seed")
@@ -100,13 +102,19 @@ def open_run_folder(path: Path, config: Mapping[str, Any]) -> tuple[RunFolder, d
         The folder and its state: ``wandb_id`` (kept over restarts) and ``starts``, the last entry being this start.
 
     Raises:
-        ValueError: the folder belongs to a run with other settings.
+        ValueError: the folder belongs to a run with other settings, or of a version with other records.
     """
     folder = RunFolder(path)
     state = folder.read_state()
     mine = fingerprint(config)
     if state is None:
-        state = {"fingerprint": mine, "wandb_id": secrets.token_hex(4), "starts": []}
+        wandb_id = secrets.token_hex(4)
+        state = {"fingerprint": mine, "record_schema": RECORD_SCHEMA, "wandb_id": wandb_id, "starts": []}
+    elif (schema := state.get("record_schema", 1)) != RECORD_SCHEMA:
+        raise ValueError(
+            f"run.dir={path} holds a run whose records have schema {schema}, and this version writes and reads schema "
+            f"{RECORD_SCHEMA}: go on with the version of the code that started it, or set run.name=<new name>"
+        )
     elif state["fingerprint"] != mine:
         raise ValueError(
             f"run.dir={path} holds a run with other settings of {', '.join(FINGERPRINTED)}; this run would resume from "
@@ -134,9 +142,14 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def append_jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Append rows in one write, so that a kill cuts at most the last line."""
+    """Append rows as JSON, with :func:`append_lines`."""
+    append_lines(path, [json.dumps(row, ensure_ascii=False) for row in rows])
+
+
+def append_lines(path: Path, lines: Sequence[str]) -> None:
+    """Append lines in one write, so that a kill cuts at most the last one."""
     with path.open("a", encoding="utf-8") as file:
-        file.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        file.write("".join(f"{line}\n" for line in lines))
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:

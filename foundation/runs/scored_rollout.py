@@ -2,27 +2,33 @@
 
 The reward worker writes it as JSON once, the trainer reads it once, the run folder keeps it as a line:
 
->>> first = ScoredRollout.from_json('{"schema": 1}')
+>>> ScoredRollout.from_json('{"step": 3}')
 Traceback (most recent call last):
     ...
-ValueError: a rollout record of schema 1, but this version reads 2: summarise it with the version that wrote it
+ValueError: a rollout record of schema 1, where this version reads schema 2
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from foundation.responses.families import Mode
+from foundation.labels import LABELS
+from foundation.responses.families import Mode, check_mode
 from foundation.runs.judge_call import JudgeCall
-from foundation.runs.records import Labels, RewardRecord, RuleLabels, SymbolicLosses, Unlabelled, Verdict
-from foundation.runs.run_folder import append_jsonl, read_jsonl
-
-SCHEMA = 2
-"""Of the lines in `records/*.jsonl`; raised when a field changes its name or meaning."""
+from foundation.runs.records import (
+    RECORD_SCHEMA,
+    Labels,
+    RewardRecord,
+    RuleLabels,
+    SymbolicLosses,
+    Unlabelled,
+    Verdict,
+)
+from foundation.runs.run_folder import append_lines, read_jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class ScoredRollout(RewardRecord):
         visible: what the user sees of the response.
         flags: of `foundation.responses.channels`.
         judge_calls: the questions that were asked for this rollout, in their order.
-        attempt: index of the start of the run that made it, 0 for the first.
+        attempt: index of the start of the run that kept it, 0 for the first; `write_rollouts` sets it.
     """
 
     mode: Mode
@@ -51,81 +57,102 @@ class ScoredRollout(RewardRecord):
         """The record with its texts: every other field by name."""
         return cls(**{field.name: getattr(record, field.name) for field in fields(RewardRecord)}, **beside)
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether PatternRM was asked and its label vector came back."""
-        return isinstance(self.labels, Labels)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; labels carry a tag that tells a vector from a failed call."""
-        row = {"schema": SCHEMA, **asdict(self)}
-        if self.labels is not None:
-            row["labels"] = {"kind": "labels" if self.is_labelled else "unlabelled", **row["labels"]}
-        return row
-
     def to_json(self) -> str:
-        return json.dumps(self.as_dict(), ensure_ascii=False)
+        """One line of JSON; labels carry a tag, `kind`, that tells a vector from a failed call."""
+        return json.dumps(self, default=_row_of, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> ScoredRollout:
         """Read what :meth:`to_json` wrote.
 
         Raises:
-            ValueError: a line of another schema.
+            ValueError: no JSON, a record of another schema or of other labels, or one that lacks a field.
         """
-        return cls.from_dict(json.loads(text))
+        return cls.from_row(json.loads(text))
 
     @classmethod
-    def from_dict(cls, row: Mapping[str, Any]) -> ScoredRollout:
-        """Read what :meth:`as_dict` wrote; raises as :meth:`from_json` does."""
-        schema = row.get("schema", 1)
-        if schema != SCHEMA:
-            raise ValueError(
-                f"a rollout record of schema {schema}, but this version reads {SCHEMA}: summarise it with the version "
-                "that wrote it"
+    def from_row(cls, row: Mapping[str, Any]) -> ScoredRollout:
+        """Read the JSON object that :meth:`to_json` wrote; raises as :meth:`from_json` does."""
+        schema = row.get("schema", 1) if isinstance(row, dict) else None
+        if schema != RECORD_SCHEMA:
+            raise ValueError(f"a rollout record of schema {schema}, where this version reads schema {RECORD_SCHEMA}")
+        try:
+            if set(row["weights"]) != set(LABELS):
+                raise ValueError(
+                    f"a rollout record of the labels {', '.join(row['weights'])}, where this version has "
+                    f"{', '.join(LABELS)}"
+                )
+            rest = {name: value for name, value in row.items() if name not in _READ}
+            return cls(
+                mode=check_mode(row["mode"]),
+                verdict=Verdict(**row["verdict"]),
+                verifier=Verdict(**row["verifier"]),
+                losses=SymbolicLosses(**row["losses"]),
+                labels=_labels(row["labels"]),
+                rule_labels=_rule_labels(row["rule_labels"]),
+                flags=tuple(row["flags"]),
+                judge_calls=tuple(JudgeCall(**call) for call in row["judge_calls"]),
+                **rest,
             )
-        plain = {key: value for key, value in row.items() if key != "schema"}
-        return cls(
-            **{
-                **plain,
-                "verdict": Verdict(**row["verdict"]),
-                "verifier": Verdict(**row["verifier"]),
-                "losses": SymbolicLosses(**row["losses"]),
-                "labels": _labels(row["labels"]),
-                "rule_labels": _rule_labels(row["rule_labels"]),
-                "flags": tuple(row["flags"]),
-                "judge_calls": tuple(JudgeCall(**call) for call in row["judge_calls"]),
-            }
-        )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no whole rollout record ({error!r})") from error
+
+
+_READ = frozenset({"schema", "mode", "verdict", "verifier", "losses", "labels", "rule_labels", "flags", "judge_calls"})
+"""Keys of a line that are read one by one; the others are fields as they stand."""
+_KINDS = {"labels": Labels, "unlabelled": Unlabelled}
+
+
+def _row_of(value: Any) -> dict[str, Any]:
+    """The fields of a record, one level deep, as `json` asks for them; `asdict` would copy all of them first."""
+    row = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, ScoredRollout):
+        return {"schema": RECORD_SCHEMA, **row}
+    tag = next((kind for kind, cls in _KINDS.items() if isinstance(value, cls)), None)
+    return row if tag is None else {"kind": tag, **row}
 
 
 def _labels(row: Mapping[str, Any] | None) -> Labels | Unlabelled | None:
     if row is None:
         return None
-    kind, rest = row["kind"], {key: value for key, value in row.items() if key != "kind"}
-    return Labels(**rest) if kind == "labels" else Unlabelled(**rest)
+    return _KINDS[row["kind"]](**{name: value for name, value in row.items() if name != "kind"})
 
 
 def _rule_labels(row: Mapping[str, Any] | None) -> RuleLabels | None:
     return None if row is None else RuleLabels(row["seen"], tuple(row["reasons"]))
 
 
-def write_rollouts(path: Path, rollouts: Iterable[ScoredRollout]) -> None:
-    """Append rollouts to a file of `records/`, in one write."""
-    append_jsonl(path, [rollout.as_dict() for rollout in rollouts])
+def write_rollouts(path: Path, attempt: int, rollouts: Iterable[ScoredRollout]) -> None:
+    """Append rollouts to a file of `records/`, in one write, as those of this start of the run."""
+    append_lines(path, [replace(rollout, attempt=attempt).to_json() for rollout in rollouts])
 
 
 def read_rollouts(path: Path) -> list[ScoredRollout]:
-    """The rollouts of a file of `records/`, those that a later start of the run repeated left out.
+    """The rollouts of a file of `records/`, each step once: those of a start whose step a later one repeated are left
+    out. No file has none.
 
     Raises:
-        ValueError: a line that is not JSON, or of another schema; names the file.
+        ValueError: as :func:`read_all_rollouts`.
     """
-    try:
-        rollouts = [ScoredRollout.from_dict(row) for row in read_jsonl(path)]
-    except ValueError as error:
-        raise ValueError(f"{path}: {str(error).removeprefix(f'{path}:')}") from error
+    rollouts = read_all_rollouts(path)
     newest: dict[int, int] = {}
     for rollout in rollouts:
         newest[rollout.step] = max(rollout.attempt, newest.get(rollout.step, 0))
     return [rollout for rollout in rollouts if rollout.attempt == newest[rollout.step]]
+
+
+def read_all_rollouts(path: Path) -> list[ScoredRollout]:
+    """Every rollout of a file of `records/`, those of repeated steps too.
+
+    Raises:
+        ValueError: a line that is not JSON, or no record of this version; names file and line, and says what to do.
+    """
+    rollouts = []
+    for number, row in enumerate(read_jsonl(path), start=1):
+        try:
+            rollouts.append(ScoredRollout.from_row(row))
+        except ValueError as error:
+            raise ValueError(
+                f"{path}:{number}: {error}: run this command with the version of the code that wrote the file"
+            ) from error
+    return rollouts

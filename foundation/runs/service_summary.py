@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from foundation.runs.label_metrics import Record
+from foundation.runs.scored_rollout import ScoredRollout
 from foundation.runs.step_metrics import failures, waits_s
 
 FAMILIES = ("servers", "endpoints", "memory", "cache", "reward_workers")
 """First parts of the metrics that are a state of the service (`trainer.frame.service_metrics`)."""
 
 
-def failure_counts(train: Sequence[Record]) -> dict[str, Any]:
+def failure_counts(train: Sequence[ScoredRollout]) -> dict[str, Any]:
     """What could not be scored or labelled by reason, the groups that taught nothing for it, and waits for a judge."""
-    groups = {(record["step"], record["group"]) for record in train if record["reward"] is None}
+    groups = {(record.step, record.group) for record in train if record.reward is None}
     waits = waits_s(train)
     waited = {"rollouts": len(waits), "longest_s": max(waits, default=0.0)}
     return {**failures(train), "groups_dropped": len(groups), "waited": waited}

@@ -6,7 +6,7 @@ import importlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,13 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, trigger
 from foundation.runs.judge_metrics import describe_totals, judge_totals
-from foundation.runs.label_metrics import SOURCES, Record, agreement, is_labelled
+from foundation.runs.label_metrics import SOURCES, agreement
 from foundation.runs.paired_table import paired_steps, paired_table
-from foundation.runs.records import STAGES
+from foundation.runs.records import STAGES, Labels
 from foundation.runs.run_folder import RunFolder, last_attempt, read_jsonl, write_json
+from foundation.runs.scored_rollout import ScoredRollout, read_rollouts
 from foundation.runs.service_summary import failure_counts, service_lines, state_figures
 from foundation.runs.step_metrics import reward_metrics, verifier_losses
 
@@ -33,23 +34,23 @@ def summarise(folder: RunFolder, console: Console) -> dict[str, Any]:
     """Print the summary of a finished run, write `summary.json` and `curves.png`, and return the summary.
 
     Raises:
-        ValueError: the run folder holds no record of a step.
+        ValueError: the run folder holds no record of a step, or records that this version cannot read.
     """
     from foundation.runs.curves import draw_curves
 
     config = yaml.safe_load((folder.path / "config.yaml").read_text())
-    train = last_attempt(read_jsonl(folder.records / "train.jsonl"))
-    heldout = last_attempt(read_jsonl(folder.records / "heldout.jsonl"))
-    paired = last_attempt(read_jsonl(folder.paired_records))
+    train = read_rollouts(folder.records / "train.jsonl")
+    heldout = read_rollouts(folder.records / "heldout.jsonl")
+    paired = read_rollouts(folder.paired_records)
     steps = last_attempt(read_jsonl(folder.metrics))
     if not train:
         raise ValueError(f"{folder.records / 'train.jsonl'} has no records: the run ended before its first step")
     oracle = load_oracle(config["corpus"]["oracle"])
     summary = {
         "run": config["run"]["name"],
-        "steps": max(record["step"] for record in train),
+        "steps": max(record.step for record in train),
         "starts": len((folder.read_state() or {"starts": []})["starts"]),
-        "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r["step"] for r in heldout})],
+        "heldout": [heldout_figures(heldout, step, oracle) for step in sorted({r.step for r in heldout})],
         "pattern_eval": paired_steps(paired, config["seed"]),
         "stages": stage_shares(train),
         "verifier": verifier_counts(train),
@@ -77,31 +78,31 @@ def load_oracle(reference: str | None) -> LabelFunction | None:
     return getattr(importlib.import_module(module), function)
 
 
-def heldout_figures(heldout: Sequence[Record], step: int, oracle: LabelFunction | None) -> dict[str, Any]:
+def heldout_figures(heldout: Sequence[ScoredRollout], step: int, oracle: LabelFunction | None) -> dict[str, Any]:
     """Accuracy and label rates of one validation pass, by each judge that labelled it."""
-    records = [record for record in heldout if record["step"] == step]
-    scored = [r for r in records if r["verdict"]["value"] is not None]
+    records = [record for record in heldout if record.step == step]
+    scored = [r for r in records if r.verdict.value is not None]
     figures: dict[str, Any] = {
         "step": step,
         "prompts": len(records),
-        "accuracy": rate(sum(r["verdict"]["value"] for r in scored), len(scored)),
-        "tokens": float(np.mean([r["n_tokens"] for r in records])),
+        "accuracy": rate(sum(r.verdict.value == 1 for r in scored), len(scored)),
+        "tokens": float(np.mean([r.n_tokens for r in records])),
     }
-    labelled = [r["labels"] for r in records if is_labelled(r)]
+    labelled = [r.labels.decided for r in records if isinstance(r.labels, Labels)]
     if labelled:
         figures["pattern_rm"] = label_rates(labelled)
-    ruled = [r["rule_labels"] for r in records if r["rule_labels"] is not None]
+    ruled = [r.rule_labels.seen for r in records if r.rule_labels is not None]
     if ruled:
         figures["rules"] = label_rates(ruled)
     if oracle is not None:
-        figures["oracle"] = label_rates([oracle(r["question"], r["visible"]) for r in records])
+        figures["oracle"] = label_rates([oracle(r.question, r.visible) for r in records])
     return figures
 
 
-def label_rates(labels: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Trigger (any label, R24) and the four label rates; a label on which the rules abstain is not seen."""
-    rates = {"trigger": rate(sum(any(v[label] for label in LABELS) for v in labels), len(labels))}
-    return rates | {label: rate(sum(bool(v[label]) for v in labels), len(labels)) for label in LABELS}
+def label_rates(vectors: Sequence[Mapping[str, bool | None]]) -> dict[str, dict[str, float]]:
+    """Trigger (any label, R24) and the rate of each label; one on which the rules abstain is not seen."""
+    rates = {"trigger": rate(sum(map(trigger, vectors)), len(vectors))}
+    return rates | {label: rate(sum(bool(vector[label]) for vector in vectors), len(vectors)) for label in LABELS}
 
 
 def rate(k: int, n: int) -> dict[str, float]:
@@ -114,39 +115,39 @@ def rate(k: int, n: int) -> dict[str, float]:
     return {"value": k / n, "low": float(interval.low), "high": float(interval.high), "n": n}
 
 
-def weights_over_time(train: Sequence[Record]) -> dict[str, dict[str, float]]:
+def weights_over_time(train: Sequence[ScoredRollout]) -> dict[str, dict[str, float]]:
     """Weight of each label in the first and the last step, and its least and largest (`reward_mix.schedule`)."""
-    first, last = (select(train, key=lambda r: r["step"])["weights"] for select in (min, max))
+    first, last = (select(train, key=lambda r: r.step).weights for select in (min, max))
     return {
         label: {
             "first": first[label],
             "last": last[label],
-            "least": min(r["weights"][label] for r in train),
-            "largest": max(r["weights"][label] for r in train),
+            "least": min(r.weights[label] for r in train),
+            "largest": max(r.weights[label] for r in train),
         }
         for label in LABELS
     }
 
 
-def stage_shares(records: Sequence[Record]) -> dict[str, float]:
+def stage_shares(records: Sequence[ScoredRollout]) -> dict[str, float]:
     """Share of rollouts that each verifier stage decided; `unscored` is what nobody could decide."""
-    decided = Counter("unscored" if r["verdict"]["value"] is None else r["verdict"]["stage"] for r in records)
+    decided = Counter("unscored" if r.verdict.value is None else r.verdict.stage for r in records)
     return {stage: decided[stage] / len(records) for stage in (*STAGES, "unscored")}
 
 
-def verifier_counts(records: Sequence[Record]) -> dict[str, Any]:
+def verifier_counts(records: Sequence[ScoredRollout]) -> dict[str, Any]:
     """Rollouts that the verifier left unresolved, by reason, the most frequent first; and the children that it lost."""
-    said = [record["verifier"] for record in records]
-    reasons = Counter(verdict["reason"] for verdict in said if verdict["value"] is None)
+    said = [record.verifier for record in records]
+    reasons = Counter(verdict.reason for verdict in said if verdict.value is None)
     return {"unresolved": dict(reasons.most_common()), "children_lost": verifier_losses(records)}
 
 
-def call_counts(train: Sequence[Record], heldout: Sequence[Record]) -> dict[str, dict[str, int]]:
+def call_counts(train: Sequence[ScoredRollout], heldout: Sequence[ScoredRollout]) -> dict[str, dict[str, int]]:
     """Judge calls of the training rollouts, made and saved by reason, and those of the validation passes."""
-    labelled = sum(r["labels"] is not None for r in train)
-    incorrect = sum(r["labels"] is None and r["verdict"]["value"] != 1 for r in train)
-    closed = sum(r["labels"] is None and r["verdict"]["value"] == 1 and r["z"] == 0 for r in train)
-    to_fallback = sum(r["verdict"]["stage"] == "judge" for r in train)
+    labelled = sum(r.labels is not None for r in train)
+    incorrect = sum(r.labels is None and r.verdict.value != 1 for r in train)
+    closed = sum(r.labels is None and r.verdict.value == 1 and r.z == 0 for r in train)
+    to_fallback = sum(r.verdict.stage == "judge" for r in train)
     return {
         "pattern_rm": {
             "rollouts": len(train),
@@ -154,13 +155,13 @@ def call_counts(train: Sequence[Record], heldout: Sequence[Record]) -> dict[str,
             "saved_incorrect": incorrect,
             "saved_gate_closed": closed,
             "saved_decided_by_rules": len(train) - labelled - incorrect - closed,
-            "asked_heldout": sum(r["labels"] is not None for r in heldout),
+            "asked_heldout": sum(r.labels is not None for r in heldout),
         },
         "fallback": {
             "rollouts": len(train),
             "asked": to_fallback,
             "saved_by_rules": len(train) - to_fallback,
-            "asked_heldout": sum(r["verdict"]["stage"] == "judge" for r in heldout),
+            "asked_heldout": sum(r.verdict.stage == "judge" for r in heldout),
         },
     }
 

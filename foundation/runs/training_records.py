@@ -5,43 +5,39 @@ Shared by the trainer, which computes its figures while it trains, and by the pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from foundation.labels import LABELS
-from foundation.responses.families import Mode
 from foundation.runs.evaluation_records import Response
+from foundation.runs.records import Labels, Unlabelled
+from foundation.runs.scored_rollout import ScoredRollout
 
 
-def response_of(row: Mapping[str, Any], mode: Mode, family: str = "", category: str = "") -> Response:
-    """The response in a row of `records/*.jsonl`; its model is the step.
+def response_of(rollout: ScoredRollout, family: str = "", category: str = "") -> Response:
+    """A kept rollout as a response; its model is the step.
 
     A verdict that no judge could give and labels that PatternRM did not give stay missing; so does everything about a
     rollout that shows nothing.
 
     Args:
-        family, category: of the prompt; the rows do not carry them.
+        family, category: of the prompt; rollouts do not carry them.
     """
-    labels, verdict, visible = row["labels"], row["verdict"], row["visible"]
-    labelled = labels is not None and "cot" in labels
-    vector = {label: bool(labels[label]) for label in LABELS} if labelled else None
+    labels, verdict, visible = rollout.labels, rollout.verdict, rollout.visible
+    vector = labels.decided if isinstance(labels, Labels) else None
     return Response(
-        f"step {row['step']}",
-        mode,
-        row["prompt_id"],
+        f"step {rollout.step}",
+        rollout.mode,
+        rollout.prompt_id,
         family,
         category,
-        question=row["question"],
-        reference=row["reference"],
+        question=rollout.question,
+        reference=rollout.reference,
         visible=visible,
         outcome="answered" if visible else "empty",
-        finish_reason="length" if row["truncated"] else "stop",
-        flags=tuple(sorted(row["flags"])),
-        n_tokens=row["n_tokens"],
+        finish_reason="length" if rollout.truncated else "stop",
+        flags=tuple(sorted(rollout.flags)),
+        n_tokens=rollout.n_tokens,
         n_chars=len(visible),
-        correct=verdict["value"] if visible else None,
-        correct_by=f"{verdict['stage']} {verdict['reason']}",
+        correct=verdict.value if visible else None,
+        correct_by=f"{verdict.stage} {verdict.reason}",
         labels=vector,
-        label_reason="" if labelled or labels is None else labels["reason"],
+        label_reason=labels.reason if isinstance(labels, Unlabelled) else "",
         votes={} if vector is None else {"pattern_rm": vector},
     )

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from factories import scored
 
 from benchmarks import gate
 from benchmarks.gate_groups import draw_groups, read_groups, resized
 from benchmarks.gate_noise import advantages, gate_effect, gate_only_variance, kind_of
+from foundation.labels import LABELS
+from foundation.runs.scored_rollout import ScoredRollout, write_rollouts
 from reward_workers.gate import Gate
 
 RATES = {"cot": 0.3, "rep": 0.4, "con": 0.1, "pr": 0.2}
@@ -92,9 +95,7 @@ def test_closed_forms_against_the_gate_of_the_reward() -> None:
         hashed = Gate(probability=0.6, scope=scope, seed=5)
         simulated = np.array(
             [
-                advantages(
-                    [1.0 - q * hashed.is_open(step=step, prompt_index=3, rollout=i) for i, q in enumerate(group)]
-                )
+                advantages([1.0 - q * hashed.is_open(step=step, group=3, rollout=i) for i, q in enumerate(group)])
                 for step in range(4000)
             ]
         )
@@ -128,20 +129,16 @@ def test_simulated_groups_have_the_rates_asked_for() -> None:
     assert groups == draw_groups(3000, 8, accuracy=0.6, rates=RATES, concentration=2.0, seed=3)
 
 
-def row(value: int | None, penalty: float | None, *, group: int = 0, attempt: int = 0) -> dict[str, Any]:
+def row(value: int | None, penalty: float | None, *, group: int = 0, attempt: int = 0) -> ScoredRollout:
     """A record; penalty None: nobody knows the labels."""
-    return {
-        "attempt": attempt,
-        "step": 1,
-        "group": group,
-        "verdict": {"value": value},
-        "charged": None if penalty is None else {"cot": 1.0},
-        "penalty": penalty or 0.0,
-    }
+    charged = None if penalty is None else dict.fromkeys(LABELS, 1.0)
+    return scored(value, group=group, attempt=attempt, charged=charged, penalty=penalty or 0.0)
 
 
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(content) + "\n" for content in rows))
+def write(path: Path, rows: list[ScoredRollout]) -> Path:
+    path.touch()
+    for content in rows:
+        write_rollouts(path, content.attempt, [content])
     return path
 
 
@@ -171,13 +168,19 @@ def test_other_sizes_are_drawn_from_the_group() -> None:
     [
         ([], "no group"),
         ([row(1, 0.0)], "no group"),
-        ([row(1, 0.0), {"step": 1, "group": 0}], r"train\.jsonl:2: no \['attempt', 'verdict'"),
         ([row(1, None), row(1, None)], "no right rollout has labels"),
     ],
 )
-def test_files_without_groups_are_refused(tmp_path: Path, rows: list[dict[str, Any]], message: str) -> None:
+def test_files_without_groups_are_refused(tmp_path: Path, rows: list[ScoredRollout], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_groups(write(tmp_path / "train.jsonl", rows), seed=0)
+
+
+def test_a_record_of_another_version_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path / "train.jsonl", [row(1, 0.0)])
+    file.write_text(file.read_text() + json.dumps({"step": 1, "group": 0}) + "\n")
+    with pytest.raises(ValueError, match=r"train\.jsonl:2: a rollout record of schema 1"):
+        read_groups(file, seed=0)
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from factories import scored
 
 from benchmarks.soak_figures import Sample, complaints, look, process_name, summary, trend
 
@@ -148,9 +149,10 @@ def test_records_are_counted_once_and_only_when_complete(tmp_path):
     file = tmp_path / "train.jsonl"
     counter = RecordCounter(file)
     assert counter.count() == (0, 0)
-    file.write_text('{"reward": 1.0}\n{"reward": null}\n{"rew')
+    right, unscored, wrong = (scored(value).to_json() for value in (1, None, 0))
+    file.write_text(f"{right}\n{unscored}\n{wrong[:8]}")
     assert counter.count() == (2, 1)
     assert counter.count() == (2, 1)
     with file.open("a") as growing:
-        growing.write('ard": 0.0}\n')
+        growing.write(f"{wrong[8:]}\n")
     assert counter.count() == (3, 1)

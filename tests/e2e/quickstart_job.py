@@ -17,6 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
+from foundation.runs.scored_rollout import ScoredRollout, read_all_rollouts
+
 SMALL = (
     "experiment=quickstart",
     "data.train_batch_size=4",
@@ -113,9 +115,11 @@ class Run:
 
     folder: Path
 
-    def records(self, split: str = "train") -> list[dict[str, Any]]:
-        lines = (self.folder / "records" / f"{split}.jsonl").read_text().splitlines()
-        return [json.loads(line) for line in lines]
+    def records(self, split: str = "train") -> list[ScoredRollout]:
+        """Every rollout that was kept, those of repeated steps too."""
+        path = self.folder / "records" / f"{split}.jsonl"
+        assert path.exists(), path
+        return read_all_rollouts(path)
 
     def metrics(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]

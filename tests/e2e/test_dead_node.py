@@ -97,9 +97,9 @@ def test_the_judge_moves_and_the_run_goes_on(moved):
 def test_rollouts_of_the_interrupted_step_wait_and_none_is_lost_or_scored_by_default(moved):
     records = moved["run"].records()
     check_records(records)
-    assert [r for r in records if r["reward"] is None] == []
-    later = [r for r in records if r["step"] > moved["steps_before"]]
-    waited = {r["step"] for r in later if r["verdict"]["stage"] == "judge" and r["verdict"]["latency_s"] > 10}
+    assert [r for r in records if r.reward is None] == []
+    later = [r for r in records if r.step > moved["steps_before"]]
+    waited = {r.step for r in later if r.verdict.stage == "judge" and r.verdict.latency_s > 10}
     # The step that was under way, or the next one when its questions had all been answered.
     assert len(waited) == 1 and waited <= {moved["steps_before"] + 1, moved["steps_before"] + 2}
 

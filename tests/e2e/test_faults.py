@@ -116,7 +116,7 @@ def test_no_rollout_is_lost_or_scored_by_default(faulty):
     records = faulty["run"].records()
     check_records(records)
     # Every outage was shorter than max_wait_s: waiting was enough.
-    assert [r for r in records if r["reward"] is None] == []
+    assert [r for r in records if r.reward is None] == []
 
 
 def test_a_dead_rollout_engine_ends_the_run_with_its_reason(faulty):
@@ -127,8 +127,8 @@ def test_a_dead_rollout_engine_ends_the_run_with_its_reason(faulty):
 
 def test_base_rl_has_no_labels_and_no_pattern_rm(faulty):
     for record in faulty["run"].records():
-        assert record["labels"] is None
-        assert record["reward"] == record["verdict"]["value"]
+        assert record.labels is None
+        assert record.reward == record.verdict.value
     served = sorted(path.name for path in (faulty["run"].folder / "judges").iterdir())
     assert served == ["fallback-0.log", "fallback-1.log", "fallback.json"]
 
@@ -136,7 +136,7 @@ def test_base_rl_has_no_labels_and_no_pattern_rm(faulty):
 def test_prompts_and_gates_depend_on_neither_workers_nor_reward(faulty, pattern_run):
     """Two agent loop workers and two reward workers against one of each."""
     drawn = [
-        {(r["step"], r["group"], r["rollout"]): r["z"] for r in run.records() if r["step"] <= 2}
+        {(r.step, r.group, r.rollout): r.z for r in run.records() if r.step <= 2}
         for run in (faulty["run"], pattern_run)
     ]
     assert len(drawn[0]) == 32

@@ -9,6 +9,8 @@ from fault_proxy import FaultProxy
 from quickstart_job import START_S, STEP_S, Run
 from run_records import check_records
 
+from foundation.runs.records import Unlabelled
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
 
 FAULTS = ("garbage", "busy", "reset", "drip")
@@ -71,25 +73,25 @@ def test_no_rollout_is_lost_scored_twice_or_zero_because_a_judge_failed(spoiled)
 
 
 def test_faults_cost_retries_and_leave_reasons(spoiled):
-    calls = [call for record in spoiled["run"].records() for call in record["judge_calls"]]
-    assert sum(call["retries"] for call in calls) > 0
+    calls = [call for record in spoiled["run"].records() for call in record.judge_calls]
+    assert sum(call.retries for call in calls) > 0
     for record in spoiled["run"].records():
-        for call in record["judge_calls"]:
-            assert call["failure"] is None or (isinstance(call["failure"], str) and call["failure"])
+        for call in record.judge_calls:
+            assert call.failure is None or (isinstance(call.failure, str) and call.failure)
 
 
 def test_everything_is_scored_once_the_judges_are_well_again(spoiled):
-    after = [r for r in spoiled["run"].records() if r["step"] > spoiled["clean_after"] + 1]
+    after = [r for r in spoiled["run"].records() if r.step > spoiled["clean_after"] + 1]
     assert after
     for record in after:
-        assert record["reward"] is not None
-        assert record["labels"] is None or "cot" in record["labels"]
+        assert record.reward is not None
+        assert not isinstance(record.labels, Unlabelled)
 
 
 def test_failures_are_metrics_of_the_steps_by_reason(spoiled):
     records, steps = spoiled["run"].records(), spoiled["run"].steps()
-    without_labels = [r["labels"]["reason"] for r in records if r["labels"] is not None and "cot" not in r["labels"]]
-    without_verdict = [r["verdict"]["reason"] for r in records if r["verdict"]["value"] is None]
+    without_labels = [r.labels.reason for r in records if isinstance(r.labels, Unlabelled)]
+    without_verdict = [r.verdict.reason for r in records if r.verdict.value is None]
     for kind, reasons in (("unlabelled", without_labels), ("unscored", without_verdict)):
         for reason in set(reasons):
             assert sum(row.get(f"reward_mix/{kind}/{reason}", 0) for row in steps) == reasons.count(reason)
@@ -99,6 +101,6 @@ def test_failures_are_metrics_of_the_steps_by_reason(spoiled):
 
 def test_a_cache_that_cannot_be_written_is_left_out_of_use(spoiled):
     records = spoiled["run"].records()
-    asked = [call for record in records for call in record["judge_calls"]]
-    assert asked and all(call["answered_by"] != "disk" for call in asked)
-    assert any(call["cache_off"] for call in asked)
+    asked = [call for record in records for call in record.judge_calls]
+    assert asked and all(call.answered_by != "disk" for call in asked)
+    assert any(call.cache_off for call in asked)

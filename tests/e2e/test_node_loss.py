@@ -18,7 +18,7 @@ import pytest
 from quickstart_job import SMALL, START_S, STEP_S, Run
 from run_records import check_records
 
-from foundation.runs.run_folder import read_jsonl
+from foundation.runs.scored_rollout import read_all_rollouts
 from launch.local_cluster import LocalCluster, end_tree
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -88,7 +88,7 @@ def _wait(condition: Callable[[], bool], launcher: subprocess.Popen[bytes], time
 
 def _last_step(run: Run) -> int:
     """The last step whose rollouts are scored; its update goes on when the records appear."""
-    return max((record["step"] for record in read_jsonl(run.folder / "records" / "train.jsonl")), default=0)
+    return max((record.step for record in read_all_rollouts(run.folder / "records" / "train.jsonl")), default=0)
 
 
 def _nodes_of_actors(cluster: LocalCluster) -> dict[str, set[str]]:
@@ -129,10 +129,7 @@ def test_it_goes_on_from_the_checkpoint(history):
 def test_every_step_has_its_records_and_repeated_ones_the_same_gates(history):
     records = history["run"].records()
     check_records(records)
-    steps = {attempt: {r["step"] for r in records if r["attempt"] == attempt} for attempt in (0, 1)}
+    steps = {attempt: {r.step for r in records if r.attempt == attempt} for attempt in (0, 1)}
     assert steps == {0: {1, 2, 3}, 1: {3, 4}}
-    drawn = [
-        {(r["group"], r["rollout"]): r["z"] for r in records if r["step"] == 3 and r["attempt"] == attempt}
-        for attempt in (0, 1)
-    ]
+    drawn = [{(r.group, r.rollout): r.z for r in records if r.step == 3 and r.attempt == attempt} for attempt in (0, 1)]
     assert len(drawn[0]) == 16 and drawn[0] == drawn[1]

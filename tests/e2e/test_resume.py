@@ -69,7 +69,7 @@ def test_a_killed_driver_and_an_interrupted_one_leave_no_process(history):
 def test_each_start_goes_on_after_the_last_checkpoint(history):
     steps = {attempt: set() for attempt in range(3)}
     for record in history["run"].records():
-        steps[record["attempt"]].add(record["step"])
+        steps[record.attempt].add(record.step)
     assert min(steps[1]) == 3  # the checkpoint of step 2 was the last one when the driver was killed
     assert max(steps[0]) >= 3
     assert min(steps[2]) == max(steps[1]) + 1  # an interrupt writes a checkpoint of the step that it ended with
@@ -79,7 +79,7 @@ def test_each_start_goes_on_after_the_last_checkpoint(history):
 def test_repeated_steps_draw_the_same_prompts_and_gates(history):
     records = history["run"].records()
     drawn = [
-        {(r["step"], r["group"], r["rollout"]): r["z"] for r in records if r["step"] == 3 and r["attempt"] == attempt}
+        {(r.step, r.group, r.rollout): r.z for r in records if r.step == 3 and r.attempt == attempt}
         for attempt in (0, 1)
     ]
     assert len(drawn[0]) == 16
@@ -89,7 +89,7 @@ def test_repeated_steps_draw_the_same_prompts_and_gates(history):
 
 def test_the_weights_of_each_step_are_logged_and_go_on_after_a_resume(history):
     logged = {(row["attempt"], row["step"]): row for row in history["run"].metrics() if "reward_mix/weight/cot" in row}
-    recorded = {(r["attempt"], r["step"]): r["weights"]["cot"] for r in history["run"].records()}
+    recorded = {(r.attempt, r.step): r.weights["cot"] for r in history["run"].records()}
     assert {attempt for attempt, _ in recorded} == {0, 1, 2}
     for (attempt, step), weight in recorded.items():
         assert weight == pytest.approx(COT * min(1.0, step / WARM_UP)), (attempt, step)
@@ -100,7 +100,7 @@ def test_the_weights_of_each_step_are_logged_and_go_on_after_a_resume(history):
 
 
 def test_each_rollout_has_one_record(history):
-    keys = [(r["attempt"], r["step"], r["group"], r["rollout"]) for r in history["run"].records()]
+    keys = [(r.attempt, r.step, r.group, r.rollout) for r in history["run"].records()]
     assert len(keys) == len(set(keys))
     assert len([key for key in keys if key[0] == 2]) == 16 * (STEPS - min(k[1] for k in keys if k[0] == 2) + 1)
 
@@ -113,18 +113,16 @@ def test_the_summary_counts_every_step_once(history):
 def test_the_policy_is_evaluated_in_both_modes_over_all_starts(history):
     records = history["run"].records("pattern_eval")
     # Killed in step 4, interrupted in step 5: each evaluation falls into another start, and none is done twice.
-    assert {(r["attempt"], r["step"]) for r in records} == {(0, 0), (1, 4), (2, STEPS)}
+    assert {(r.attempt, r.step) for r in records} == {(0, 0), (1, 4), (2, STEPS)}
     for step in (0, EVALUATE_EVERY, STEPS):
-        asked = {mode: [r for r in records if (r["step"], r["mode"]) == (step, mode)] for mode in ("nt", "t")}
+        asked = {mode: [r for r in records if (r.step, r.mode) == (step, mode)] for mode in ("nt", "t")}
         assert [len(rows) for rows in asked.values()] == [PAIRS, PAIRS]
-        assert {r["prompt_id"] for r in asked["nt"]} == {r["prompt_id"] for r in asked["t"]}
-        assert all((r["labels"] is None) == (r["visible"] == "") for rows in asked.values() for r in rows)
+        assert {r.prompt_id for r in asked["nt"]} == {r.prompt_id for r in asked["t"]}
+        assert all((r.labels is None) == (r.visible == "") for rows in asked.values() for r in rows)
     logged = [row for row in history["run"].metrics() if "pattern_eval/nt/accuracy" in row]
     assert [row["step"] for row in logged] == [0, EVALUATE_EVERY, STEPS]
     for row in logged:
-        right = [
-            r["verdict"]["value"] for r in records if (r["step"], r["mode"]) == (row["step"], "nt") and r["visible"]
-        ]
+        right = [r.verdict.value for r in records if (r.step, r.mode) == (row["step"], "nt") and r.visible]
         assert row["pattern_eval/nt/accuracy"] == pytest.approx(sum(right) / len(right))
         assert row["pattern_eval/t/asked"] == PAIRS
 

@@ -17,25 +17,21 @@ WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 
 def test_rewards_follow_the_formula(pattern_run):
     for record in pattern_run.records():
-        labels = record["labels"]
-        penalty = min(0.1, sum(w for label, w in WEIGHTS.items() if labels[label])) if labels else 0.0
-        expected = max(0.0, record["verdict"]["value"] - record["z"] * penalty)
-        assert record["reward"] == pytest.approx(expected, abs=1e-9)
-        assert (labels is None) == (record["verdict"]["value"] == 0 or record["z"] == 0)
-        assert record["weights"] == WEIGHTS
-        assert set(record["rule_labels"]) >= {"cot", "rep", "con", "pr"}
+        labels = record.labels
+        penalty = 0.0 if labels is None else min(0.1, sum(w for label, w in WEIGHTS.items() if labels.decided[label]))
+        expected = max(0.0, record.verdict.value - record.z * penalty)
+        assert record.reward == pytest.approx(expected, abs=1e-9)
+        assert (labels is None) == (record.verdict.value == 0 or record.z == 0)
+        assert record.weights == WEIGHTS
+        assert set(record.rule_labels.seen) >= {"cot", "rep", "con", "pr"}
 
 
 def test_both_judges_were_really_asked(pattern_run):
     records = pattern_run.records() + pattern_run.records("heldout")
     asked = {
-        "pattern_rm": len({(r["question"], r["visible"]) for r in records if r["labels"] is not None}),
+        "pattern_rm": len({(r.question, r.visible) for r in records if r.labels is not None}),
         "fallback": len(
-            {
-                (r["question"], r["reference"], r["verdict"]["extracted"])
-                for r in records
-                if r["verdict"]["stage"] == "judge"
-            }
+            {(r.question, r.reference, r.verdict.extracted) for r in records if r.verdict.stage == "judge"}
         ),
     }
     for judge, different in asked.items():

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from factories import labelled, scored
 from rich.console import Console
 
 from evaluation.pattern_eval.__main__ import evaluate
@@ -17,29 +18,25 @@ from evaluation.pattern_eval.assemble import _trained_against
 from evaluation.pattern_eval.series import checkpoint_runs, pattern_rm_in_the_reward, training_responses
 from foundation.runs.evaluation_records import Prompt
 from foundation.runs.mode_rates import pairs_of, rows_of
+from foundation.runs.records import Unlabelled, Verdict
+from foundation.runs.scored_rollout import ScoredRollout, write_rollouts
 from foundation.settings.compose import CONFIG_DIR, compose_config
 
 PROMPTS = [Prompt(f"p{i}", "s", "VG", "OOD", f"question {i}?", None, (), "red") for i in range(2)]
-LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "p_cot": 0.9, "source": "pattern_rm"}
 
 
-def record(step: int, prompt: int, **changes: Any) -> dict[str, Any]:
-    """A row as the trainer keeps it."""
-    return {
-        "attempt": 0,
+def record(step: int, prompt: int, **changes: Any) -> ScoredRollout:
+    """A rollout that shows leaked reasoning and a right answer."""
+    fields: dict[str, Any] = {
         "prompt_id": f"p{prompt}",
-        "step": step,
         "group": prompt,
-        "rollout": 0,
-        "verdict": {"value": 1, "stage": "exact", "reason": "equal_text", "extracted": "red", "latency_s": 0.0},
-        "labels": LABELS,
-        "n_tokens": 9,
-        "truncated": False,
+        "verdict": Verdict(1, "exact", "equal_text", "red"),
+        "labels": labelled("cot"),
         "question": f"question {prompt}?",
         "reference": "red",
-        "flags": [],
         "visible": "Wait. \\boxed{red}",
-    } | changes
+    }
+    return scored(step=step, **(fields | changes))
 
 
 def write_config(folder: Path, pattern_penalty: bool = True, source: str = "pattern_rm") -> None:
@@ -57,14 +54,10 @@ def write_config(folder: Path, pattern_penalty: bool = True, source: str = "patt
 def run_folder(tmp_path: Path) -> Path:
     (tmp_path / "records").mkdir()
     write_config(tmp_path)
-    rows = [
-        record(8, 1, attempt=0, visible="of a start that was repeated"),
-        record(8, 1, attempt=1, labels=None, visible=""),
-        record(8, 0, attempt=1, labels={"reason": "timeout", "latency_s": 1.0}),
-        record(0, 0),
-        record(0, 1, truncated=True),
-    ]
-    (tmp_path / "records" / "heldout.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first = [record(0, 0), record(0, 1, truncated=True), record(8, 1, visible="of a start that was repeated")]
+    second = [record(8, 1, labels=None, visible=""), record(8, 0, labels=Unlabelled("timeout", 1.0))]
+    for attempt, rollouts in enumerate((first, second)):
+        write_rollouts(tmp_path / "records" / "heldout.jsonl", attempt, rollouts)
     return tmp_path
 
 
@@ -91,17 +84,18 @@ def test_a_prompt_that_the_file_lacks_is_named(run_folder: Path):
 
 
 def test_paired_evaluations_come_before_held_out_records(run_folder: Path):
-    silent = {"visible": "", "flags": ["unclosed_think", "no_visible_response"], "labels": None}
-    rows = [
+    silent = {"visible": "", "flags": ("unclosed_think", "no_visible_response"), "labels": None}
+    first = [
         record(0, 0, mode="nt"),
-        record(0, 0, mode="t", labels=LABELS | {"cot": False}),
-        record(0, 1, mode="nt", verdict={"value": 0, "stage": "exact", "reason": "other"}),
+        record(0, 0, mode="t", labels=labelled()),
+        record(0, 1, mode="nt", verdict=Verdict(0, "exact", "other")),
         record(0, 1, mode="t", **silent),
-        # Step 4 was evaluated by two starts; the second one counts.
-        record(4, 0, mode="nt", attempt=0),
-        record(4, 0, mode="nt", attempt=1, verdict={"value": None, "stage": "judge", "reason": "judge_timeout"}),
+        record(4, 0, mode="nt"),
     ]
-    (run_folder / "records" / "pattern_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    # Step 4 was evaluated by two starts; the second one counts.
+    second = [record(4, 0, mode="nt", verdict=Verdict(None, "judge", "judge_timeout"))]
+    for attempt, rollouts in enumerate((first, second)):
+        write_rollouts(run_folder / "records" / "pattern_eval.jsonl", attempt, rollouts)
     found = training_responses(run_folder, PROMPTS)
     assert [(r.model, r.mode, r.prompt_id) for r in found] == [
         ("step 0", "nt", "p0"),

@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from factories import judge_call, labelled, ruled, scored
 
 from foundation.labels import LABELS
 from foundation.responses.families import MODES
 from foundation.runs.paired_figures import METRIC_NAMES
+from foundation.runs.records import Verdict
+from foundation.runs.scored_rollout import ScoredRollout
 from foundation.runs.step_metrics import reward_metrics
 from foundation.runs.summary import PHASES
 from launch import wandb_workspace
@@ -23,29 +26,19 @@ from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 WHERE = ("--entity", "team", "--project", "p")
 
 
-def record(stage: str, rollout: int) -> dict:
+def record(stage: str, rollout: int) -> ScoredRollout:
     """A rollout of a group that asked both judges and has both kinds of labels."""
-    verdict = {"value": rollout % 2, "stage": stage, "reason": "", "latency_s": 0.1}
-    labels = {label: label == "cot" for label in LABELS} | {f"p_{label}": 0.5 for label in LABELS} | {"latency_s": 0.1}
-    call = {"answered_by": "server", "failure": None, "attempts": 1, "retries": 0, "openings": 0, "cache_off": False}
-    return {
-        "step": 1,
-        "group": 0,
-        "verifier": verdict,
-        "verdict": verdict,
-        "losses": {"killed": 0, "died": 0},
-        "anls": None,
-        "reward": 1.0,
-        "z": 1,
-        "labels": labels,
-        "rule_labels": dict.fromkeys(LABELS, False),
-        "charged": labels,
-        "weights": dict.fromkeys(LABELS, 0.05),
-        "penalty": 0.05,
-        "n_tokens": 10,
-        "truncated": False,
-        "judge_calls": [{"judge": judge, **call} for judge in ("fallback", "pattern_rm")],
-    }
+    labels = labelled("cot", latency_s=0.1)
+    return scored(
+        verdict=Verdict(rollout % 2, stage, "", latency_s=0.1),
+        rollout=rollout,
+        reward=1.0,
+        labels=labels,
+        rule_labels=ruled(),
+        charged=labels.decided,
+        penalty=0.05,
+        judge_calls=(judge_call("fallback"), judge_call("pattern_rm")),
+    )
 
 
 def test_every_panel_shows_metrics_that_runs_log():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +10,8 @@ from typing import Any, cast
 import pytest
 from omegaconf import OmegaConf
 
-from foundation.runs.records import Verdict
+from foundation.runs.records import SymbolicLosses, Verdict
+from foundation.runs.scored_rollout import ScoredRollout
 from foundation.settings.compose import compose_config
 from reward_workers.gate import Gate
 from reward_workers.scoring import RolloutScorer
@@ -125,21 +125,21 @@ def record_of(manager, text, reference, answer_type=None, mode="nt", tail="none"
     manager.tokenizer = SimpleNamespace(decode=lambda tokens, skip_special_tokens: text)
     result = asyncio.run(manager.run_single(rollout(reference, answer_type, mode, tail)))
     assert set(result["reward_extra_info"]) == {"acc", "unscored", "record"}
-    return json.loads(result["reward_extra_info"]["record"])
+    return ScoredRollout.from_json(result["reward_extra_info"]["record"])
 
 
 def test_symbolic_answers_are_decided_in_the_pool(manager):
     record = record_of(manager, r"So \boxed{(x-1)(x+4)}", "x^2+3x-4", "expression")
-    assert (record["reward"], record["verdict"]["stage"]) == (1.0, "symbolic")
-    assert record["verifier"] == record["verdict"]
-    assert record["losses"] == {"killed": 0, "died": 0} and record["anls"] is None
+    assert (record.reward, record.verdict.stage) == (1.0, "symbolic")
+    assert record.verifier == record.verdict
+    assert record.losses == SymbolicLosses(killed=0, died=0) and record.anls is None
 
 
 def test_the_judge_does_not_hide_what_the_verifier_said(manager):
     record = record_of(manager, r"So \boxed{Anual Report}", "Annual Report", "doc_text")
-    assert (record["verdict"]["stage"], record["verdict"]["reason"]) == ("judge", "judge_correct")
-    assert (record["verifier"]["stage"], record["verifier"]["reason"]) == ("typed", "other_text")
-    assert record["anls"] == pytest.approx(12 / 13)
+    assert (record.verdict.stage, record.verdict.reason) == ("judge", "judge_correct")
+    assert (record.verifier.stage, record.verifier.reason) == ("typed", "other_text")
+    assert record.anls == pytest.approx(12 / 13)
 
 
 @pytest.mark.parametrize(
@@ -148,4 +148,4 @@ def test_the_judge_does_not_hide_what_the_verifier_said(manager):
 )
 def test_the_mode_of_the_rollout_decides_what_is_visible(manager, mode, tail, visible):
     record = record_of(manager, r"so 3 </think> \boxed{3}", "3", mode=mode, tail=tail)
-    assert (record["mode"], record["visible"], record["verdict"]["value"]) == (mode, visible, 1)
+    assert (record.mode, record.visible, record.verdict.value) == (mode, visible, 1)

@@ -37,7 +37,7 @@ LEAKED = Labels(True, False, False, False)
 CLEAN = Labels(False, False, False, False)
 YES = Verdict(1, "judge", "judge_correct")
 ROLLOUT = Rollout(
-    "p", prompt_index=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", weights=WEIGHTS
+    "p", group=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", weights=WEIGHTS
 )
 LOOP = r"The bar is at 3 now. The bar is at 3 now. \boxed{3}"  # the rules see a repetition and nothing else
 

@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from factories import WEIGHTS, labelled, scored
+
+from foundation.runs.records import Verdict
+from foundation.runs.scored_rollout import read_all_rollouts
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 HELDOUT = Path(__file__).resolve().parents[2] / "assets" / "toy" / "data" / "heldout.parquet"
 EOS, TEXT_TOKEN = 2, 100
-WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 
 
 async def score(_self: Any, batch: Any) -> dict[str, Any]:
     """A reward worker that finds thinking right and plain answers wrong."""
     fields = {key: column[0] for key, column in batch.non_tensor_batch.items()}
     thinks = fields["mode"] == "t"
-    record = {
-        "prompt_id": fields["extra_info"]["prompt_id"],
-        "step": fields["global_steps"],
-        "group": fields["extra_info"]["index"],
-        "rollout": fields["session_id"],
-        "mode": fields["mode"],
-        "verdict": {"value": int(thinks), "stage": "exact", "reason": fields["prompt_tail"]},
-        "labels": {"cot": not thinks, "rep": False, "con": False, "pr": False},
-        "question": fields["extra_info"]["question"],
-        "reference": fields["reward_model"]["ground_truth"],
-        "visible": "text",
-        "flags": [],
-        "truncated": fields["truncated"],
-        "n_tokens": fields["response_len"],
-    }
-    return {"reward_score": 1.0, "reward_extra_info": {"acc": 1.0, "record": json.dumps(record)}}
+    record = scored(
+        prompt_id=fields["extra_info"]["prompt_id"],
+        step=fields["global_steps"],
+        group=fields["extra_info"]["index"],
+        rollout=fields["session_id"],
+        mode=fields["mode"],
+        verdict=Verdict(int(thinks), "exact", fields["prompt_tail"]),
+        labels=labelled() if thinks else labelled("cot"),
+        question=fields["extra_info"]["question"],
+        reference=fields["reward_model"]["ground_truth"],
+        visible="text",
+        truncated=fields["truncated"],
+        n_tokens=fields["response_len"],
+    )
+    return {"reward_score": 1.0, "reward_extra_info": {"acc": 1.0, "record": record.to_json()}}
 
 
 def test_verls_validation_asks_every_prompt_once_in_each_mode(
@@ -100,10 +101,10 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
 
     assert metrics["pattern_eval/nt/accuracy"] == 0 and metrics["pattern_eval/t/accuracy"] == 1
     assert metrics["pattern_eval/delta_acc"] == metrics["pattern_eval/delta_pat"] == 1
-    kept = [json.loads(line) for line in folder.paired_records.read_text().splitlines()]
+    kept = read_all_rollouts(folder.paired_records)
     ids = [dataset[i]["extra_info"]["prompt_id"] for i in range(3)]
-    assert sorted((r["mode"], r["prompt_id"]) for r in kept) == sorted((m, i) for m in ("nt", "t") for i in ids)
-    assert {(r["mode"], r["verdict"]["reason"], r["step"]) for r in kept} == {("nt", "closed", 12), ("t", "open", 12)}
+    assert sorted((r.mode, r.prompt_id) for r in kept) == sorted((m, i) for m in ("nt", "t") for i in ids)
+    assert {(r.mode, r.verdict.reason, r.step) for r in kept} == {("nt", "closed", 12), ("t", "open", 12)}
     assert len(cleared) == len(server.requests) == 6
     seeds = [request["sampling_params"]["seed"] for request in server.requests]
     assert len(set(seeds)) == 3 and all(seeds.count(seed) == 2 for seed in seeds)

@@ -1,32 +1,23 @@
 """What the questions to the judges cost, against counts made by hand."""
 
+from factories import judge_call, scored
+
 from foundation.runs.judge_metrics import describe_totals, judge_metrics, judge_totals
 
 
-def call(judge="fallback", answered_by="server", failure=None, attempts=1, retries=0, openings=0, cache_off=False):
-    return {
-        "judge": judge,
-        "answered_by": answered_by,
-        "failure": failure,
-        "attempts": attempts,
-        "retries": retries,
-        "openings": openings,
-        "cache_off": cache_off,
-        "latency_s": 0.1,
-    }
+def asked(*calls):
+    return scored(judge_calls=calls)
 
 
 RECORDS = [
-    {"judge_calls": [call(attempts=3, retries=2), call("pattern_rm")]},
-    {"judge_calls": [call(answered_by="memory", attempts=0), call("pattern_rm", "disk", attempts=0)]},
-    {"judge_calls": []},
-    {
-        "judge_calls": [
-            call(failure="http_503", attempts=3, retries=2, openings=1),  # asked three times: the judge was away
-            call(failure="breaker_open", attempts=0, cache_off=True),
-            call(answered_by="shared", attempts=0),
-        ]
-    },
+    asked(judge_call(attempts=3, retries=2), judge_call("pattern_rm")),
+    asked(judge_call(answered_by="memory", attempts=0), judge_call("pattern_rm", answered_by="disk", attempts=0)),
+    asked(),
+    asked(
+        judge_call(failure="http_503", attempts=3, retries=2, openings=1),  # asked three times: the judge was away
+        judge_call(failure="breaker_open", attempts=0, cache_off=True),
+        judge_call(answered_by="shared", attempts=0),
+    ),
 ]
 
 
@@ -63,7 +54,7 @@ def test_metrics_are_the_totals_by_name():
 
 
 def test_a_judge_that_nobody_asked_has_no_metrics():
-    assert judge_metrics([{"judge_calls": []}]) == {}
+    assert judge_metrics([asked()]) == {}
 
 
 def test_a_line_for_people():

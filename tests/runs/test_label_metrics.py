@@ -1,34 +1,29 @@
 """Label rates, agreement of the two sources, charged labels and weights, counted by hand."""
 
 import pytest
+from factories import labelled, scored
+from factories import ruled as rule_labels
 
 from foundation.labels import LABELS
 from foundation.runs.label_metrics import agreement, label_metrics
+from foundation.runs.records import Unlabelled
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.01}
-FAILED = {"reason": "timeout", "latency_s": 0.5}
+FAILED = Unlabelled("timeout", 0.5)
 
 
 def vector(digits, p=0.5):
-    labels = dict(zip(LABELS, (digit == "1" for digit in digits), strict=True))
-    return labels | {f"p_{label}": p for label in LABELS}
+    return labelled(*(label for label, digit in zip(LABELS, digits, strict=True) if digit == "1"), p=p)
 
 
 def ruled(digits):
     """0, 1, or - where the rules abstain."""
-    return dict(zip(LABELS, ({"0": False, "1": True, "-": None}[digit] for digit in digits), strict=True))
+    said = {"0": False, "1": True, "-": None}
+    return rule_labels(**dict(zip(LABELS, (said[digit] for digit in digits), strict=True)))
 
 
-def record(labels, rules, *, charged=None, penalty=0.0, z=1, value=1, weights=WEIGHTS):
-    return {
-        "labels": labels,
-        "rule_labels": rules,
-        "charged": charged,
-        "penalty": penalty,
-        "z": z,
-        "verdict": {"value": value},
-        "weights": weights,
-    }
+def record(labels, rules, *, value=1, weights=WEIGHTS, **changes):
+    return scored(value, labels=labels, rule_labels=rules, weights=weights, **changes)
 
 
 BATCH = [

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from foundation.runs import run_folder
-from foundation.runs.run_folder import RunFolder, append_jsonl, open_run_folder, read_jsonl
+from foundation.runs.records import RECORD_SCHEMA
+from foundation.runs.run_folder import RunFolder, append_jsonl, open_run_folder, read_jsonl, write_json
 
 CONFIG = {
     "policy": {"path": "m"},
@@ -70,3 +71,14 @@ def test_a_line_cut_by_a_kill_is_left_out_and_a_broken_one_is_named(tmp_path):
 
 def test_missing_file_has_no_rows(tmp_path):
     assert read_jsonl(RunFolder(tmp_path).metrics) == []
+
+
+@pytest.mark.parametrize("old", [None, RECORD_SCHEMA - 1, RECORD_SCHEMA + 1], ids=["before schemas", "older", "newer"])
+def test_a_run_of_a_version_with_other_records_is_refused_at_its_start(tmp_path, old):
+    folder, state = open_run_folder(tmp_path / "run", CONFIG)
+    del state["record_schema"]
+    other = state if old is None else state | {"record_schema": old}
+    write_json(folder.state, other)
+    with pytest.raises(ValueError, match=rf"records have schema {old or 1}, .* or set run\.name=<new name>"):
+        open_run_folder(tmp_path / "run", CONFIG)
+    assert folder.read_state() == other

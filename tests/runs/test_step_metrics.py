@@ -1,53 +1,37 @@
 """Step metrics against values counted by hand."""
 
-import pytest
+from dataclasses import replace
 
+import pytest
+from factories import judge_call, labelled, scored
+
+from foundation.runs.records import Labels, SymbolicLosses, Unlabelled, Verdict
 from foundation.runs.step_metrics import is_gate_only, reward_metrics, timeout_alarm
 
-NO_LABELS = None
-FAILED = {"reason": "unparsable", "latency_s": 0.5}
-
-
-WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
-
-
-def labels(cot=False, rep=False, con=False, pr=False, latency_s=0.1):
-    probabilities = dict.fromkeys(("p_cot", "p_rep", "p_con", "p_pr"), 0.5)
-    return {"cot": cot, "rep": rep, "con": con, "pr": pr, "latency_s": latency_s} | probabilities
+FAILED = Unlabelled("unparsable", latency_s=0.5)
 
 
 def said(value, stage, reason="", latency_s=0.0):
-    return {"value": value, "stage": stage, "reason": reason, "latency_s": latency_s}
+    return Verdict(value, stage, reason, latency_s=latency_s)
 
 
-def record(value, reward, *, stage="exact", z=1, labels=NO_LABELS, penalty=0.0, group=0, n_tokens=10, latency_s=0.0):
-    verdict = {"value": value, "stage": stage, "reason": "", "latency_s": latency_s}
-    judged = stage == "judge"
-    return {
-        "verifier": said(None, "typed", "number_word") if judged else verdict,
-        "losses": {"killed": 0, "died": 0},
-        "anls": None,
-        "step": 1,
-        "group": group,
-        "verdict": verdict,
-        "reward": reward,
-        "z": z,
-        "labels": labels,
-        "rule_labels": None,
-        "charged": labels if labels and "cot" in labels else None,
-        "weights": WEIGHTS,
-        "penalty": penalty,
-        "n_tokens": n_tokens,
-        "truncated": False,
-        "judge_calls": [],
-    }
+def record(value, reward, *, stage="exact", reason="", labels=None, latency_s=0.0, **changes):
+    verdict = said(value, stage, reason, latency_s)
+    return scored(
+        verdict=verdict,
+        verifier=said(None, "typed", "number_word") if stage == "judge" else verdict,
+        reward=reward,
+        labels=labels,
+        charged=labels.decided if isinstance(labels, Labels) else None,
+        **changes,
+    )
 
 
 BATCH = [
-    record(1, 0.95, labels=labels(cot=True, latency_s=0.2), penalty=0.05, n_tokens=20),
+    record(1, 0.95, labels=labelled("cot", latency_s=0.2), penalty=0.05, n_tokens=20),
     record(1, 1.0, z=0),
     record(0, 0.0, stage="typed"),
-    record(1, 0.9, stage="judge", labels=labels(cot=True, rep=True, latency_s=0.4), penalty=0.1, latency_s=2.0),
+    record(1, 0.9, stage="judge", labels=labelled("cot", "rep", latency_s=0.4), penalty=0.1, latency_s=2.0),
     record(0, 0.0, stage="judge", group=1, latency_s=1.0),
     record(None, None, stage="judge", group=1, latency_s=3.0),
     record(1, 1.0, labels=FAILED, group=1),
@@ -90,21 +74,20 @@ def test_calls_and_latencies():
 
 
 def asked(judge, failure=None):
-    cost = {"attempts": 1, "retries": 0, "openings": 0, "cache_off": False, "latency_s": 0.1}
-    return {"judge": judge, "answered_by": "server", "failure": failure, **cost}
+    return judge_call(judge, failure=failure)
 
 
 def test_what_failed_by_reason_and_what_waited():
-    unscored = record(None, None, stage="judge", latency_s=120.0) | {"judge_calls": [asked("fallback", "timeout")] * 2}
-    unscored["verdict"]["reason"] = "judge_timeout"
-    waited = record(1, 1.0, stage="judge", labels=labels(latency_s=30.0), latency_s=12.0)
-    waited["judge_calls"] = [
+    timeouts = (asked("fallback", "timeout"),) * 2
+    unscored = record(None, None, stage="judge", reason="judge_timeout", latency_s=120.0, judge_calls=timeouts)
+    calls = (
         asked("fallback", "breaker_open"),
         asked("fallback"),
         asked("pattern_rm", "http_503"),
         asked("pattern_rm"),
-    ]
-    nonsense = record(1, 1.0, labels=FAILED) | {"judge_calls": [asked("pattern_rm", "unparsable")]}
+    )
+    waited = record(1, 1.0, stage="judge", labels=labelled(latency_s=30.0), latency_s=12.0, judge_calls=calls)
+    nonsense = record(1, 1.0, labels=FAILED, judge_calls=(asked("pattern_rm", "unparsable"),))
     metrics = reward_metrics([unscored, waited, nonsense, record(1, 1.0)])
     assert {name: n for name, n in metrics.items() if name.startswith(("unscored/", "unlabelled/", "waited/"))} == {
         "unscored/judge_timeout": 1,
@@ -121,8 +104,8 @@ def test_nothing_failed():
 
 
 def verified(verifier, *, killed=0, died=0, anls=None):
-    losses = {"killed": killed, "died": died}
-    return dict(record(verifier["value"], 0.0), verifier=verifier, losses=losses, anls=anls)
+    losses = SymbolicLosses(killed, died)
+    return replace(record(verifier.value, 0.0), verifier=verifier, losses=losses, anls=anls)
 
 
 VERIFIED = [
@@ -177,7 +160,8 @@ def test_an_empty_step_is_an_error():
 
 
 def penalised(n, z=1, penalty=0.05):
-    return [record(1, 1 - penalty * z, z=z, labels=labels(cot=True) if z else None, penalty=penalty if z else 0.0)] * n
+    labels = labelled("cot") if z else None
+    return [record(1, 1 - penalty * z, z=z, labels=labels, penalty=penalty if z else 0.0)] * n
 
 
 @pytest.mark.parametrize(
@@ -187,7 +171,7 @@ def penalised(n, z=1, penalty=0.05):
         (penalised(8), False),  # no variance at all
         (penalised(4) + penalised(4, penalty=0.02), False),  # labels differ
         ([*penalised(4), record(0, 0.0)], False),  # verdicts differ
-        ([record(1, 1.0, labels=labels())] * 4 + penalised(2), False),  # clean and failing rollouts
+        ([record(1, 1.0, labels=labelled())] * 4 + penalised(2), False),  # clean and failing rollouts
     ],
 )
 def test_gate_only_groups(group, gate_only):
@@ -196,7 +180,7 @@ def test_gate_only_groups(group, gate_only):
 
 def test_group_shares():
     batch = [
-        dict(r, group=g)
+        replace(r, group=g)
         for g, group in enumerate([penalised(2) + penalised(2, z=0), penalised(4), [record(0, 0.0), record(1, 1.0)]])
         for r in group
     ]

@@ -5,9 +5,12 @@ import math
 
 import pytest
 import yaml
+from factories import WEIGHTS, judge_call, labelled, ruled, scored
 from rich.console import Console
 
+from foundation.runs.records import SymbolicLosses, Verdict
 from foundation.runs.run_folder import RunFolder, append_jsonl, last_attempt, open_run_folder, write_json
+from foundation.runs.scored_rollout import read_rollouts, write_rollouts
 from foundation.runs.summary import (
     call_counts,
     phase_seconds,
@@ -18,59 +21,21 @@ from foundation.runs.summary import (
 )
 
 
-def row(
-    value,
-    *,
-    stage="exact",
-    labels=None,
-    step=1,
-    attempt=0,
-    visible=r"\boxed{3}",
-    group=0,
-    rollout=0,
-    z=1,
-    calls=(),
-    rules=None,
-    cot_weight=0.05,
-):
-    verdict = {"value": value, "stage": stage, "reason": "", "extracted": "3", "latency_s": 0.0}
-    return {
-        "attempt": attempt,
-        "step": step,
-        "group": group,
-        "rollout": rollout,
-        "verdict": verdict,
-        "verifier": verdict,
-        "losses": {"killed": 0, "died": 0},
-        "anls": None,
-        "charged": labels,
-        "penalty": 0.05 if labels else 0.0,
-        "truncated": False,
-        "labels": labels,
-        "rule_labels": rules,
-        "weights": {"cot": cot_weight, "rep": 0.05, "con": 0.02, "pr": 0.02},
-        "question": "How many?",
-        "visible": visible,
-        "n_tokens": 10,
-        "reward": value,
-        "z": z,
-        "judge_calls": calls,
-    }
+def row(value, *, stage="exact", labels=None, calls=(), cot_weight=0.05, **changes):
+    return scored(
+        verdict=Verdict(value, stage, "", "3"),
+        labels=labels,
+        charged=None if labels is None else labels.decided,
+        penalty=0.05 if labels else 0.0,
+        weights=WEIGHTS | {"cot": cot_weight},
+        judge_calls=calls,
+        **changes,
+    )
 
 
-CALL = {
-    "judge": "pattern_rm",
-    "answered_by": "server",
-    "failure": None,
-    "attempts": 2,
-    "retries": 1,
-    "openings": 0,
-    "cache_off": False,
-    "latency_s": 0.1,
-}
-RULES = {"cot": True, "rep": False, "con": None, "pr": None}
-PROBABILITIES = dict.fromkeys(("p_cot", "p_rep", "p_con", "p_pr"), 0.5)
-LABELS = {"cot": True, "rep": False, "con": False, "pr": False, "latency_s": 0.0, **PROBABILITIES}
+CALL = judge_call("pattern_rm", attempts=2, retries=1)
+RULES = ruled(cot=True, con=None, pr=None)
+LABELS = labelled("cot")
 
 
 def test_wilson_interval():
@@ -81,9 +46,13 @@ def test_wilson_interval():
     assert rate(k, n) == {"value": p, "low": pytest.approx(centre - half), "high": pytest.approx(centre + half), "n": n}
 
 
-def test_a_repeated_step_counts_once():
-    rows = [row(1, step=1), row(1, step=2), row(0, step=2, attempt=1), row(0, step=3, attempt=1)]
-    assert [(r["step"], r["attempt"]) for r in last_attempt(rows)] == [(1, 0), (2, 1), (3, 1)]
+def test_a_repeated_step_counts_once(tmp_path):
+    for attempt, rows in enumerate(([row(1, step=1), row(1, step=2)], [row(0, step=2), row(0, step=3)])):
+        write_rollouts(tmp_path / "train.jsonl", attempt, rows)
+    kept = [(1, 0), (2, 1), (3, 1)]
+    assert [(r.step, r.attempt) for r in read_rollouts(tmp_path / "train.jsonl")] == kept
+    metrics = [{"step": step, "attempt": attempt} for step, attempt in ((1, 0), (2, 0), (2, 1), (3, 1))]
+    assert [(r["step"], r["attempt"]) for r in last_attempt(metrics)] == kept
 
 
 def test_stage_shares_name_the_undecided():
@@ -96,7 +65,7 @@ def test_stage_shares_name_the_undecided():
 def test_what_the_verifier_left_open_and_lost():
     said = [("number_word", None), ("symbolic_timeout", None), ("number_word", None), ("identical", 1)]
     rows = [
-        row(1) | {"verifier": {"reason": reason, "value": value}, "losses": {"killed": 1, "died": index}}
+        row(1, verifier=Verdict(value, "typed", reason), losses=SymbolicLosses(1, index))
         for index, (reason, value) in enumerate(said)
     ]
     assert verifier_counts(rows) == {
@@ -132,26 +101,26 @@ def test_whole_summary_of_a_run_folder(tmp_path):
     config = {"policy": {}, "corpus": {"oracle": None}, "reward_mix": {}, "seed": 0, "run": {"name": "test"}}
     folder, _ = open_run_folder(tmp_path, config)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    append_jsonl(
+    write_rollouts(
         folder.records / "train.jsonl",
+        0,
         [
-            row(1, labels=LABELS, calls=[CALL], cot_weight=0.025, rules=RULES),
-            row(0) | {"losses": {"killed": 2, "died": 0}},
+            row(1, labels=LABELS, calls=(CALL,), cot_weight=0.025, rule_labels=RULES),
+            row(0, losses=SymbolicLosses(killed=2)),
         ],
     )
-    append_jsonl(
+    write_rollouts(
         folder.records / "heldout.jsonl",
+        0,
         [
-            row(1, labels=LABELS, step=0, rules=RULES),
-            row(0, step=0, rules=RULES | {"cot": False}),
-            row(1, step=1, labels=LABELS | {"cot": False}),
+            row(1, labels=LABELS, step=0, rule_labels=RULES),
+            row(0, step=0, rule_labels=ruled(con=None, pr=None)),
+            row(1, step=1, labels=labelled()),
             row(1, step=1),
         ],
     )
-    paired = row(1, labels=LABELS) | {"prompt_id": "p", "reference": "3", "flags": [], "truncated": False}
-    append_jsonl(
-        folder.paired_records, [paired | {"mode": mode, "step": step} for mode in ["nt", "t"] for step in (0, 1)]
-    )
+    paired = [row(1, labels=LABELS, mode=mode, step=step) for mode in ("nt", "t") for step in (0, 1)]
+    write_rollouts(folder.paired_records, 0, paired)
     metrics = {"reward_mix/accuracy": 0.5, "reward_mix/servers/pattern_rm/moves": 1.0, "timing_s/step": 1.0}
     append_jsonl(folder.metrics, [{"step": 1, "attempt": 0, **metrics}])
     actors = [{"name": "pattern_rm-0"}, {"name": "pattern_rm-1"}, {"name": "pattern_rm-0"}]

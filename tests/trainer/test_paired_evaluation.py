@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from factories import labelled, scored
 from rich.console import Console
 
 from foundation.runs.paired_figures import headline, paired_figures, tracker_metrics
 from foundation.runs.paired_table import paired_steps, paired_table
-from foundation.runs.run_folder import RunFolder, append_jsonl
+from foundation.runs.records import Labels, Unlabelled, Verdict
+from foundation.runs.run_folder import RunFolder
+from foundation.runs.scored_rollout import read_all_rollouts, write_rollouts
 from trainer.frame.progress import Progress
 from trainer.grpo.paired_evaluation import PairedEvaluation
 
-CLEAN = {"cot": False, "rep": False, "con": False, "pr": False}
-FAILED = {"reason": "judge_timeout", "latency_s": 1.0}
+FAILED = Unlabelled("judge_timeout", latency_s=1.0)
 
 
 def record(prompt, mode, correct, labels, *, step=4, visible="It is red.", n_tokens=10):
-    """A line of records/pattern_eval.jsonl; `labels` names those that are set, or is what PatternRM left instead."""
-    vector = CLEAN | dict.fromkeys(labels.split(), True) if isinstance(labels, str) else labels
-    return {
-        "prompt_id": f"p{prompt}",
-        "step": step,
-        "group": prompt,
-        "mode": mode,
-        "verdict": {"value": correct, "stage": "judge" if correct is None else "exact", "reason": "r"},
-        "labels": vector,
-        "question": "?",
-        "reference": "red",
-        "visible": visible,
-        "flags": [],
-        "truncated": False,
-        "n_tokens": n_tokens,
-    }
+    """A rollout of a paired evaluation; `labels` names those that are set, or is what PatternRM left instead."""
+    return scored(
+        prompt_id=f"p{prompt}",
+        step=step,
+        group=prompt,
+        mode=mode,
+        verdict=Verdict(correct, "judge" if correct is None else "exact", "r"),
+        labels=labelled(*labels.split()) if isinstance(labels, str) else labels,
+        reference="red",
+        visible=visible,
+        n_tokens=n_tokens,
+    )
 
 
 RECORDS = [
@@ -86,7 +85,7 @@ def test_figures_counted_by_hand():
 
 
 def test_without_pattern_rm_there_is_accuracy_and_no_trigger():
-    records = [r | {"labels": None} for r in RECORDS]
+    records = [replace(r, labels=None) for r in RECORDS]
     figures = paired_figures(records, seed=0)
     metrics = tracker_metrics(figures)
     assert metrics["nt/accuracy"] == pytest.approx(2 / 3) and metrics["delta_acc/pairs"] == 3
@@ -102,7 +101,7 @@ def test_the_line_for_people_tells_what_is_missing():
 
 
 def test_one_mode_has_no_differences():
-    metrics = tracker_metrics(paired_figures([r for r in RECORDS if r["mode"] == "nt"], seed=0))
+    metrics = tracker_metrics(paired_figures([r for r in RECORDS if r.mode == "nt"], seed=0))
     assert not [name for name in metrics if name.startswith(("t/", "delta"))]
 
 
@@ -130,9 +129,9 @@ def test_a_kept_evaluation_is_ordered_and_said(folder):
     made = evaluation(folder, attempt=2)
     metrics = made.finish(RECORDS[::-1])
     assert metrics["pattern_eval/t/trigger"] == 0.5
-    kept = [json.loads(line) for line in folder.paired_records.read_text().splitlines()]
-    assert [(r["mode"], r["group"]) for r in kept] == [(mode, i) for mode in ("nt", "t") for i in range(4)]
-    assert {r["attempt"] for r in kept} == {2}
+    kept = read_all_rollouts(folder.paired_records)
+    assert [(r.mode, r.group) for r in kept] == [(mode, i) for mode in ("nt", "t") for i in range(4)]
+    assert {r.attempt for r in kept} == {2}
     (line,) = made.progress.since(0)
     assert "PatternEval at step 4: non-thinking Acc 66.7" in line
 
@@ -144,14 +143,12 @@ def test_only_what_a_start_would_leave_out_for_ever_is_missing(folder):
     resumed = evaluation(folder, attempt=1)
     assert not resumed.is_missing(4) and resumed.is_missing(8) and resumed.is_missing(10)
     # A kill cut the write of step 8.
-    append_jsonl(folder.paired_records, [{"attempt": 1, **record(0, "nt", 1, "", step=8)}])
+    write_rollouts(folder.paired_records, 1, [record(0, "nt", 1, "", step=8)])
     assert resumed.is_missing(8)
 
 
 def test_the_summary_shows_the_first_and_the_last_evaluation():
-    later = [
-        r | {"step": 10, "labels": CLEAN if r["labels"] and "cot" in r["labels"] else r["labels"]} for r in RECORDS
-    ]
+    later = [replace(r, step=10, labels=labelled() if isinstance(r.labels, Labels) else r.labels) for r in RECORDS]
     steps = paired_steps([*RECORDS, *later], seed=0)
     assert [figures["step"] for figures in steps] == [4, 10]
     assert (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from factories import labelled, scored
 
 from foundation.responses.prompt_seed import prompt_seed
 from foundation.runs.run_folder import RunFolder
+from foundation.runs.scored_rollout import read_all_rollouts
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
@@ -84,25 +85,12 @@ def test_modes_that_the_chat_template_lacks_are_refused():
 
 
 def record(row, mode, step):
-    return {
-        "prompt_id": f"p{row}",
-        "step": step,
-        "group": row,
-        "rollout": 0,
-        "mode": mode,
-        "verdict": {"value": 1, "stage": "exact", "reason": "r"},
-        "labels": {"cot": mode == "nt", "rep": False, "con": False, "pr": False},
-        "question": "?",
-        "reference": "1",
-        "visible": "1",
-        "flags": [],
-        "truncated": False,
-        "n_tokens": 3,
-    }
+    labels = labelled("cot") if mode == "nt" else labelled()
+    return scored(prompt_id=f"p{row}", step=step, group=row, mode=mode, labels=labels)
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
+def made(tmp_path):
     """A trainer over a stand-in for verl's loop: six steps, `_validate` as verl runs it over `val_dataloader`."""
     from verl.trainer.ppo.v1 import PPOTrainerSync
 
@@ -134,9 +122,8 @@ def made(tmp_path, monkeypatch):
                 records += [
                     record(row, mode, self.global_steps) for row, mode in zip(batch["index"], modes, strict=True)
                 ]
-            return self._val_metrics_update([], [], {"record": [json.dumps(r) for r in records]}, [])
+            return self._val_metrics_update([], [], {"record": [r.to_json() for r in records]}, [])
 
-    monkeypatch.setattr(pattern_trainer, "_read_records", lambda batch: {})
     (tmp_path / "records").mkdir()
     folder = RunFolder(tmp_path)
 
@@ -145,6 +132,7 @@ def made(tmp_path, monkeypatch):
         trainer.config = SimpleNamespace(tracking=SimpleNamespace(rollout_table_every=0))
         trainer.global_steps, trainer.total_training_steps = step, 6
         trainer.steps, trainer.events, trainer.logged = [], [], []
+        trainer._step_records = {}
         trainer._stop_requested, trainer.ended_by = False, None
         trainer._folder, trainer._attempt, trainer._progress = folder, attempt, Progress()
         trainer._watchdog = SimpleNamespace(beat=lambda phase: None)
@@ -164,14 +152,13 @@ def made(tmp_path, monkeypatch):
 
 
 def kept(trainer, split="pattern_eval"):
-    path = trainer._folder.records / f"{split}.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return read_all_rollouts(trainer._folder.records / f"{split}.jsonl")
 
 
 def test_the_trainer_evaluates_at_the_start_every_so_many_steps_and_at_the_end(made):
     trainer = made()
     trainer.fit(SimpleNamespace())
-    assert [(r["step"], r["mode"], r["group"]) for r in kept(trainer)] == [
+    assert [(r.step, r.mode, r.group) for r in kept(trainer)] == [
         (step, mode, row) for step in (0, 4, 6) for mode in ("nt", "t") for row in range(3)
     ]
     ((step, first),) = trainer.logged
@@ -189,7 +176,7 @@ def test_held_out_validation_stays_what_it_was(made):
     assert trainer.val_dataloader is trainer.heldout
     trainer.on_validate_begin()
     trainer._validate()
-    assert [(r["mode"], r["group"]) for r in kept(trainer, "heldout")] == [("nt", 0), ("nt", 1)]
+    assert [(r.mode, r.group) for r in kept(trainer, "heldout")] == [("nt", 0), ("nt", 1)]
     assert "validating on 5 held-out prompts" in trainer._progress.since(0)[-1]
 
 
@@ -198,12 +185,12 @@ def test_a_resumed_run_repeats_no_evaluation_and_makes_up_for_a_lost_one(made):
     resumed = made(step=4, attempt=1)
     resumed.fit(SimpleNamespace())
     assert resumed.logged == []
-    assert [(r["attempt"], r["step"]) for r in kept(resumed)][18:] == [(1, 6)] * 6
+    assert [(r.attempt, r.step) for r in kept(resumed)][18:] == [(1, 6)] * 6
     resumed._folder.paired_records.unlink()
     late = made(step=4, attempt=2)
     late.fit(SimpleNamespace())
     assert [step for step, _ in late.logged] == [4]
-    assert [r["step"] for r in kept(late)] == [4] * 6 + [6] * 6
+    assert [r.step for r in kept(late)] == [4] * 6 + [6] * 6
 
 
 @pytest.mark.parametrize("ending", [{"_stop_requested": True}, {"ended_by": "a judge is given up"}])
@@ -216,7 +203,7 @@ def test_a_run_that_is_stopped_ends_soon_and_is_evaluated_at_its_next_start(made
     assert kept(stopped) == []
     resumed = made(step=4, attempt=1)
     resumed.fit(SimpleNamespace())
-    assert [(r["attempt"], r["step"]) for r in kept(resumed)] == [(1, 4)] * 6 + [(1, 6)] * 6
+    assert [(r.attempt, r.step) for r in kept(resumed)] == [(1, 4)] * 6 + [(1, 6)] * 6
 
 
 def test_a_failed_evaluation_leaves_the_held_out_prompts_in_their_place(made, monkeypatch):

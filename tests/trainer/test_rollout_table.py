@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
 
 import datasets
 import pytest
+from factories import labelled, scored
 
+from foundation.runs.records import Verdict
+from foundation.runs.scored_rollout import ScoredRollout
 from trainer.grpo.rollout_table import RolloutTable
 
 
@@ -21,25 +24,26 @@ def prompts() -> datasets.Dataset:
     return datasets.Dataset.from_list(rows)
 
 
-def record(group: int, rollout: int) -> dict[str, Any]:
-    return {
-        "step": 2,
-        "group": group,
-        "rollout": rollout,
-        "question": f"question {group}",
-        "reference": "4",
-        "visible": f"\\boxed{{{rollout}}}",
-        "verdict": {"value": 1, "stage": "exact", "reason": "equal"},
-        "labels": {"cot": True},
-        "z": 1,
-        "reward": 0.95,
-    }
+def record(group: int, rollout: int) -> ScoredRollout:
+    return scored(
+        step=2,
+        group=group,
+        rollout=rollout,
+        question=f"question {group}",
+        reference="4",
+        visible=f"\\boxed{{{rollout}}}",
+        verdict=Verdict(1, "exact", "equal"),
+        labels=labelled("cot"),
+        reward=0.95,
+    )
 
 
 def test_a_row_shows_the_rollout_and_the_first_image_of_its_prompt(prompts: datasets.Dataset) -> None:
     table = RolloutTable(prompts, image_key="images", rows=9, seed=0)
     rows = {row["prompt"]: row for row in table.sample([record(7, 0), record(3, 1), record(5, 2)], step=2)}
     assert [rows[f"question {group}"]["image"] for group in (7, 3, 5)] == [b"seven", None, None]
+    labels = json.loads(rows["question 7"].pop("labels"))
+    assert labels["decided"] == {"cot": True, "rep": False, "con": False, "pr": False}
     assert rows["question 7"] == {
         "step": 2,
         "image": b"seven",
@@ -47,7 +51,6 @@ def test_a_row_shows_the_rollout_and_the_first_image_of_its_prompt(prompts: data
         "reference": "4",
         "visible": "\\boxed{0}",
         "verdict": "1 (exact: equal)",
-        "labels": '{"cot": true}',
         "z": 1,
         "reward": 0.95,
     }

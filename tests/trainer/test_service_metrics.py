@@ -1,5 +1,8 @@
 """The state of the reward service as metrics and in the summary, from reports made by hand."""
 
+from factories import judge_call, scored
+
+from foundation.runs.records import Verdict
 from foundation.runs.service_summary import FAMILIES, failure_counts, service_lines, state_figures
 from reward_workers.judges.serving.directory import WorkerReport
 from reward_workers.judges.serving.health import CacheHealth, JudgeHealth, ServerHealth, WorkerHealth
@@ -60,10 +63,8 @@ def test_a_worker_that_is_gone_no_longer_counts():
 
 
 def lost(reason, group, rollout):
-    verdict = {"value": None, "reason": reason, "latency_s": 125.0}
-    calls = [{"judge": "fallback", "failure": "timeout"}]
-    keys = {"step": 1, "group": group, "rollout": rollout}
-    return keys | {"verdict": verdict, "labels": None, "reward": None, "judge_calls": calls}
+    verdict = Verdict(None, "judge", reason, latency_s=125.0)
+    return scored(verdict=verdict, group=group, rollout=rollout, judge_calls=(judge_call(failure="timeout"),))
 
 
 FAILURES = failure_counts([lost("judge_timeout", 0, 0), lost("judge_timeout", 0, 1), lost("judge_null", 1, 0)])

@@ -6,6 +6,10 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from factories import WEIGHTS, scored
+
+from foundation.runs.records import SymbolicLosses, Verdict
+from foundation.runs.scored_rollout import ScoredRollout
 
 pytestmark = pytest.mark.integration
 
@@ -13,12 +17,11 @@ KEYS = ["a_0_0", "a_1_0", "b_0_0", "b_1_0"]
 
 
 def record(number, reward):
-    verdict = {"value": None if reward is None else int(reward > 0), "reason": "judge_timeout"}
-    content = {"reward": reward, "verdict": verdict, "group": number // 2, "rollout": number % 2}
-    return {"reward_extra_info": {"record": json.dumps(content)}}
+    verdict = Verdict(None if reward is None else int(reward > 0), "judge", "judge_timeout")
+    content = scored(verdict=verdict, reward=reward, group=number // 2, rollout=number % 2)
+    return {"reward_extra_info": {"record": content.to_json()}}
 
 
-WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 CONSTANT = {"weights": WEIGHTS, "schedule": {"kind": "constant"}}
 GUARD = {
     "weights": WEIGHTS,
@@ -96,9 +99,9 @@ def trainer(monkeypatch, rewards, on_unscored):
     )
     made.global_steps = 5
     made.kept = []
-    made._keep = lambda records, split: made.kept.extend((split, r["group"], r["rollout"]) for r in records)
+    made._keep = lambda records, split: made.kept.extend((split, r.group, r.rollout) for r in records)
     made._stop_requested, made.ended_by, made._saved_step = False, None, None
-    made._schedule, made._step_verdicts = build_schedule(CONSTANT), []
+    made._schedule, made._step_records = build_schedule(CONSTANT), {}
     made._judge_lost = lambda: None
     made._paired = None
     made.total_training_steps = 9
@@ -266,11 +269,8 @@ def test_movement_resets_the_wait():
 
 
 def test_a_step_with_many_symbolic_timeouts_says_so(monkeypatch):
-    verdict = {"value": None, "stage": "symbolic", "reason": "symbolic_timeout", "latency_s": 3.0}
-    slow = {"verdict": verdict, "verifier": verdict, "losses": {"killed": 1, "died": 0}, "anls": None, "reward": None}
-    slow |= {"z": 0, "labels": None, "penalty": 0.0, "n_tokens": 5, "truncated": False, "step": 1, "group": 0}
-    slow |= {"rule_labels": None, "charged": None, "judge_calls": []}
-    slow["weights"] = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+    verdict = Verdict(None, "symbolic", "symbolic_timeout", latency_s=3.0)
+    slow = scored(verdict=verdict, losses=SymbolicLosses(killed=1), z=0)
     lines = []
     made, _, _ = trainer(monkeypatch, [None], "drop_group")
     made.config.reward_mix.verifier = SimpleNamespace(symbolic_timeout_s=3.0)
@@ -291,6 +291,7 @@ def test_counts_schedule_and_state_of_the_service_are_metrics_of_the_step(monkey
     made.config.tracking = SimpleNamespace(rollout_table_every=0)
     made._progress = SimpleNamespace(step=lambda *arguments: None)
     made._service_metrics = lambda: {"servers/fallback/moves": 1.0}
+    made._compute_advantage(made.given, {})
     metrics = {}
     made._compute_metrics(made.given, metrics, {}, global_steps=1, epoch=0)
     assert metrics == {
@@ -298,3 +299,32 @@ def test_counts_schedule_and_state_of_the_service_are_metrics_of_the_step(monkey
         "reward_mix/accuracy_guard/factor": 1.0,
         "reward_mix/servers/fallback/moves": 1.0,
     }
+
+
+def test_a_record_is_read_out_of_the_queue_once_a_step(monkeypatch):
+    """The advantages, the weight schedule and the metrics of a step share the parsed records."""
+    from trainer.grpo import pattern_trainer
+
+    made, queue, batch = trainer(monkeypatch, [1.0, 0.0, None, 0.0], "drop_group")
+    parsed, shown = [], []
+
+    class Counting(ScoredRollout):
+        @classmethod
+        def from_json(cls, text):
+            parsed.append(text)
+            return ScoredRollout.from_json(text)
+
+    monkeypatch.setattr(pattern_trainer, "ScoredRollout", Counting)
+    monkeypatch.setattr(pattern_trainer.PPOTrainer, "_compute_metrics", lambda *arguments, **more: None)
+    made.given = batch
+    made._components = lambda records: shown.append([(r.group, r.rollout) for r in records]) or {}
+    made.config.tracking = SimpleNamespace(rollout_table_every=0)
+    made._progress = SimpleNamespace(step=lambda *arguments: None)
+    made._service_metrics = dict
+    for step in (1, 2):
+        metrics = {}
+        made.step(metrics, {})
+        made._compute_metrics(batch, metrics, {}, global_steps=step, epoch=0)
+        assert len(parsed) == step * len(KEYS)
+        assert shown[-1] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+        queue.fields["extra_fields"] = [record(number, 1.0) for number in range(4)]

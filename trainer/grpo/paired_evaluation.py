@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from foundation.responses.families import MODES
-from foundation.runs.label_metrics import Record
 from foundation.runs.paired_figures import headline, paired_figures, tracker_metrics
-from foundation.runs.run_folder import RunFolder, append_jsonl, last_attempt, read_jsonl
+from foundation.runs.run_folder import RunFolder
+from foundation.runs.scored_rollout import ScoredRollout, read_rollouts, write_rollouts
 from trainer.frame.progress import Progress
 
 
@@ -59,17 +59,17 @@ class PairedEvaluation:
         """
         if not self.is_due(step):
             return False
-        kept = last_attempt(read_jsonl(self.folder.paired_records))
-        return sum(record["step"] == step for record in kept) < self.prompts.n_responses
+        kept = read_rollouts(self.folder.paired_records)
+        return sum(record.step == step for record in kept) < self.prompts.n_responses
 
     def begin(self) -> None:
         """Say what is asked."""
         self.progress.say(f"PatternEval: {self.prompts.n_responses:,} responses to {self.prompts.n_prompts:,} prompts")
 
-    def finish(self, records: Sequence[Record]) -> dict[str, float]:
+    def finish(self, records: Sequence[ScoredRollout]) -> dict[str, float]:
         """Keep the records of one evaluation, say its figures, and return them for the trackers."""
-        ordered = sorted(records, key=lambda record: (MODES.index(record["mode"]), record["group"]))
-        append_jsonl(self.folder.paired_records, [{"attempt": self.attempt, **record} for record in ordered])
+        ordered = sorted(records, key=lambda record: (MODES.index(record.mode), record.group))
+        write_rollouts(self.folder.paired_records, self.attempt, ordered)
         figures = paired_figures(ordered, self.seed)
         self.progress.say(f"PatternEval at step {figures.step}: {headline(figures)}")
         return {f"pattern_eval/{name}": value for name, value in tracker_metrics(figures).items()}

@@ -7,7 +7,6 @@ one: the advantages of a group with an unscored rollout are zero, because a miss
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence, Set
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +18,8 @@ from tensordict import TensorDict
 from verl.trainer.ppo.v1 import PPOTrainer, get_trainer_cls
 from verl.utils.debug import marked_timer
 
-from foundation.runs.label_metrics import Record
-from foundation.runs.run_folder import RunFolder, append_jsonl
+from foundation.runs.run_folder import RunFolder
+from foundation.runs.scored_rollout import ScoredRollout, write_rollouts
 from foundation.runs.step_metrics import reward_metrics, timeout_alarm
 from trainer.frame.progress import Progress
 from trainer.frame.tracking import Trackers
@@ -68,7 +67,8 @@ class PatternTrainerMixin(PPOTrainer):
         self._rollout_table: RolloutTable | None = None
         reward_mix = cast(dict[str, Any], OmegaConf.to_container(self.config.reward_mix, resolve=True))
         self._schedule = build_schedule(reward_mix)
-        self._step_verdicts: list[int] = []
+        self._step_records: dict[str, ScoredRollout] = {}
+        """Of the current step, by key in TransferQueue: read with the advantages, used again for the metrics."""
         self._paired: PairedEvaluation | None = None
 
     def request_stop(self) -> None:
@@ -122,10 +122,12 @@ class PatternTrainerMixin(PPOTrainer):
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
         """One step; the weight schedule then learns its accuracy, before a checkpoint of the step is written."""
-        self._step_verdicts = []
+        self._step_records = {}
         batch = super().step(metrics, timing_raw)
-        if self._step_verdicts:
-            self._schedule.observe(sum(self._step_verdicts) / len(self._step_verdicts))
+        verdicts = [record.verdict.value for record in self._step_records.values()]
+        decided = [value for value in verdicts if value is not None]
+        if decided:
+            self._schedule.observe(sum(decided) / len(decided))
         return batch
 
     def on_step_begin(self) -> None:
@@ -200,12 +202,12 @@ class PatternTrainerMixin(PPOTrainer):
         records = _read_records(batch)
         # Kept now: the step may end here (abort), and a run that is killed after its checkpoint does not come back.
         self._keep(_in_order(records.values()), "train")
-        self._step_verdicts += [r["verdict"]["value"] for r in records.values() if r["verdict"]["value"] is not None]
-        dropped = {_uid(key) for key, record in records.items() if record["reward"] is None}
+        self._step_records |= records
+        dropped = {_uid(key) for key, record in records.items() if record.reward is None}
         if not dropped:
             return batch
         if self.config.reward_mix.on_unscored == "abort":
-            reasons = sorted({r["verdict"]["reason"] for r in records.values() if r["reward"] is None})
+            reasons = sorted({r.verdict.reason for r in records.values() if r.reward is None})
             self._save_step_before()
             raise AbortedByPolicy(
                 f"{len(dropped)} groups of step {self.global_steps + 1} hold rollouts that could not be scored "
@@ -233,7 +235,7 @@ class PatternTrainerMixin(PPOTrainer):
             with marked_timer("pattern_eval", timing_raw):
                 metrics.update(self._evaluate_pairs(self._paired))
         super()._compute_metrics(batch, metrics, timing_raw, global_steps=global_steps, epoch=epoch)
-        records = _in_order(_read_records(batch).values())
+        records = _in_order(self._step_records.values())
         components = self._components(records) | self._schedule.metrics() | self._service_metrics()
         metrics.update({f"reward_mix/{name}": value for name, value in components.items()})
         every = self.config.tracking.rollout_table_every
@@ -250,7 +252,7 @@ class PatternTrainerMixin(PPOTrainer):
         expected_acc_counts: Any = None,
     ) -> dict[str, float]:
         """Held-out metrics from the records (verl's own would average over the JSON strings)."""
-        records = [json.loads(text) for text in reward_extra_infos_dict["record"]]
+        records = [ScoredRollout.from_json(text) for text in reward_extra_infos_dict["record"]]
         if self._paired is not None and self._validates_pairs:
             return self._paired.finish(records)
         self._keep(_in_order(records), "heldout")
@@ -258,14 +260,14 @@ class PatternTrainerMixin(PPOTrainer):
         self._progress.heldout(self.global_steps, components)
         return {f"heldout/{name}": value for name, value in components.items()}
 
-    def _components(self, records: Sequence[Record]) -> dict[str, float]:
+    def _components(self, records: Sequence[ScoredRollout]) -> dict[str, float]:
         components = reward_metrics(records)
         alarm = timeout_alarm(components, self.config.reward_mix.verifier.symbolic_timeout_s)
         if alarm is not None:
             self._progress.say(alarm)
         return components
 
-    def _sampled(self, records: Sequence[Record], step: int) -> list[dict[str, Any]]:
+    def _sampled(self, records: Sequence[ScoredRollout], step: int) -> list[dict[str, Any]]:
         if self._rollout_table is None:
             self._rollout_table = RolloutTable(
                 self.train_dataset.dataframe,
@@ -275,10 +277,8 @@ class PatternTrainerMixin(PPOTrainer):
             )
         return self._rollout_table.sample(records, step)
 
-    def _keep(self, records: Sequence[Record], split: str) -> None:
-        append_jsonl(
-            self._folder.records / f"{split}.jsonl", [{"attempt": self._attempt, **record} for record in records]
-        )
+    def _keep(self, records: Sequence[ScoredRollout], split: str) -> None:
+        write_rollouts(self._folder.records / f"{split}.jsonl", self._attempt, records)
 
 
 def make_trainer_cls(trainer_mode: str) -> type[PatternTrainerMixin]:
@@ -290,11 +290,11 @@ def make_trainer_cls(trainer_mode: str) -> type[PatternTrainerMixin]:
     return type("PatternTrainer", (PatternTrainerMixin, get_trainer_cls(trainer_mode)), {})
 
 
-def _read_records(batch: Any) -> dict[str, Record]:
+def _read_records(batch: Any) -> dict[str, ScoredRollout]:
     """Records of the real rollouts of a batch by TransferQueue key `{uid}_{session}_{index}`."""
     data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
     return {
-        key: json.loads(extra["reward_extra_info"]["record"])
+        key: ScoredRollout.from_json(extra["reward_extra_info"]["record"])
         for key, tag, extra in zip(batch.keys, batch.tags, list(data["extra_fields"]), strict=True)
         if not tag.get("is_padding", False)
     }
@@ -320,5 +320,5 @@ def _uid(key: str) -> str:
     return key.rsplit("_", 2)[0]
 
 
-def _in_order(records: Iterable[Record]) -> list[Record]:
-    return sorted(records, key=lambda record: (record["group"], record["rollout"]))
+def _in_order(records: Iterable[ScoredRollout]) -> list[ScoredRollout]:
+    return sorted(records, key=lambda record: (record.group, record.rollout))
