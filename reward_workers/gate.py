@@ -15,7 +15,7 @@ _RANGE = 2**64
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """z ~ Bernoulli(probability), decided by H(seed, step, prompt index[, rollout index]).
+    """z ~ Bernoulli(probability), decided by H(seed, step, group[, rollout]).
 
     Attributes:
         probability: share of open gates (z = 1), 0..1; the paper uses 0.6 (R50).
@@ -23,9 +23,9 @@ class Gate:
             prompt, which keeps the expected penalty and removes gating noise inside the GRPO group.
         seed: seed of the hash.
 
-    >>> Gate(probability=1.0).is_open(step=1, prompt_index=0, rollout=0)
+    >>> Gate(probability=1.0).is_open(step=1, group=0, rollout=0)
     True
-    >>> Gate(probability=0.0).is_open(step=1, prompt_index=0, rollout=0)
+    >>> Gate(probability=0.0).is_open(step=1, group=0, rollout=0)
     False
     """
 
@@ -33,9 +33,9 @@ class Gate:
     scope: Scope = "rollout"
     seed: int = 42
 
-    def is_open(self, *, step: int, prompt_index: int, rollout: int) -> bool:
+    def is_open(self, *, step: int, group: int, rollout: int) -> bool:
         """Whether the penalty of this rollout counts."""
-        key = f"{self.seed}:{step}:{prompt_index}"
+        key = f"{self.seed}:{step}:{group}"
         if self.scope == "rollout":
             key += f":{rollout}"
         draw = int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")

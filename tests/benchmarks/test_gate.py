@@ -92,9 +92,7 @@ def test_closed_forms_against_the_gate_of_the_reward() -> None:
         hashed = Gate(probability=0.6, scope=scope, seed=5)
         simulated = np.array(
             [
-                advantages(
-                    [1.0 - q * hashed.is_open(step=step, prompt_index=3, rollout=i) for i, q in enumerate(group)]
-                )
+                advantages([1.0 - q * hashed.is_open(step=step, group=3, rollout=i) for i, q in enumerate(group)])
                 for step in range(4000)
             ]
         )

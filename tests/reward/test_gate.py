@@ -11,15 +11,14 @@ from reward_workers.gate import Gate
 
 def decisions(gate: Gate, steps=range(1, 6), prompts=range(16), rollouts=range(8)) -> dict[tuple[int, int, int], bool]:
     return {
-        (s, p, r): gate.is_open(step=s, prompt_index=p, rollout=r)
-        for s, p, r in itertools.product(steps, prompts, rollouts)
+        (s, p, r): gate.is_open(step=s, group=p, rollout=r) for s, p, r in itertools.product(steps, prompts, rollouts)
     }
 
 
 def test_order_and_worker_do_not_matter():
     forwards = decisions(Gate(seed=7))
     backwards = {
-        key: Gate(seed=7).is_open(step=key[0], prompt_index=key[1], rollout=key[2]) for key in reversed(list(forwards))
+        key: Gate(seed=7).is_open(step=key[0], group=key[1], rollout=key[2]) for key in reversed(list(forwards))
     }
     assert forwards == backwards
 
@@ -27,7 +26,7 @@ def test_order_and_worker_do_not_matter():
 @pytest.mark.parametrize("probability", [0.1, 0.6, 0.9])
 def test_share_of_open_gates_is_the_probability(probability):
     gate = Gate(probability=probability, seed=1)
-    opened = [gate.is_open(step=s, prompt_index=p, rollout=0) for s in range(100) for p in range(200)]
+    opened = [gate.is_open(step=s, group=p, rollout=0) for s in range(100) for p in range(200)]
     # 20,000 draws: standard error at most .0035, so four of them are .014
     assert abs(sum(opened) / len(opened) - probability) < 0.015
 
@@ -54,8 +53,8 @@ def test_numbers_do_not_run_into_each_other():
     gate = Gate(probability=0.5)
     pairs = [
         (
-            gate.is_open(step=a, prompt_index=int(f"{b}{c}"), rollout=0),
-            gate.is_open(step=int(f"{a}{b}"), prompt_index=c, rollout=0),
+            gate.is_open(step=a, group=int(f"{b}{c}"), rollout=0),
+            gate.is_open(step=int(f"{a}{b}"), group=c, rollout=0),
         )
         for a, b, c in itertools.product(range(1, 6), repeat=3)
     ]
@@ -65,5 +64,5 @@ def test_numbers_do_not_run_into_each_other():
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 64), st.floats(0, 1), st.floats(0, 1))
 def test_a_higher_probability_never_closes_a_gate(step, prompt, rollout, p, q):
     low, high = sorted((p, q))
-    opened = Gate(probability=low).is_open(step=step, prompt_index=prompt, rollout=rollout)
-    assert not opened or Gate(probability=high).is_open(step=step, prompt_index=prompt, rollout=rollout)
+    opened = Gate(probability=low).is_open(step=step, group=prompt, rollout=rollout)
+    assert not opened or Gate(probability=high).is_open(step=step, group=prompt, rollout=rollout)

@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from reward_workers.mix import Mix
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 HELDOUT = Path(__file__).resolve().parents[2] / "assets" / "toy" / "data" / "heldout.parquet"
 EOS, TEXT_TOKEN = 2, 100
-WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+PAPER = Mix({"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 
 
 async def score(_self: Any, batch: Any) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
             await asyncio.gather(*worker.background_tasks)
 
         def generate_sequences(batch: Any) -> None:
-            assign_non_tensor_data(batch, "pattern_weights", WEIGHTS)
+            assign_non_tensor_data(batch, "pattern_mix", PAPER)
             loop.run_until_complete(run(batch))
 
         def sample(**_: Any) -> Any:

@@ -65,7 +65,7 @@ def drift(fast: FastModel, tokenizer: Any, settings: DriftSettings, seed: int) -
             seen.append((question.text, visible))
             rewards[i // n, i % n] = PAPER_MIX.reward(
                 correct=is_correct(question.answer, visible),
-                gate_open=settings.penalty and gate.is_open(step=step, prompt_index=i // n, rollout=i % n),
+                gate_open=settings.penalty and gate.is_open(step=step, group=i // n, rollout=i % n),
                 labels=label_response(question.text, visible),
             )
         advantages = (rewards - rewards.mean(1, keepdim=True)) / (rewards.std(1, keepdim=True) + 1e-6)
