@@ -38,7 +38,8 @@ from benchmarks.local_judge import local_judge, requests_since_last_look
 from benchmarks.service_arms import scorer, session_per_call
 from benchmarks.simulated_rollouts import one_step
 from reward_workers.reward_manager import judge_clients
-from reward_workers.scoring import Rollout, RolloutScorer
+from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.term import Rollout
 
 CONCURRENCY = (32, 256, 1024)
 LATENCIES_S = (0.0, 0.05, 0.2)

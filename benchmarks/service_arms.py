@@ -17,6 +17,8 @@ from reward_workers.judges.prompts.render import render
 from reward_workers.judges.replies import ParsedLabels, parse_labels
 from reward_workers.reward_manager import build_scorer
 from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.verifier_term import VerifierTerm
 
 
 def scorer(
@@ -86,4 +88,5 @@ class SessionPerCall:
 def session_per_call(ours: RolloutScorer, root: str) -> RolloutScorer:
     """The same scorer with judges that open a session a call."""
     judges = SessionPerCall(root)
-    return replace(ours, answer_judge=judges, pattern_rm=judges)
+    verifier, pattern = cast(VerifierTerm, ours.terms[0]), cast(PatternTerm, ours.terms[1])
+    return replace(ours, terms=(replace(verifier, answer_judge=judges), replace(pattern, pattern_rm=judges)))

@@ -26,7 +26,11 @@ from reward_workers.judges.serving.directory import Addresses
 from reward_workers.judges.serving.directory_link import DirectoryLink
 from reward_workers.judges.serving.health import WorkerHealth
 from reward_workers.label_source import asks_pattern_rm
-from reward_workers.scoring import Rollout, RolloutScorer
+from reward_workers.mix import PATTERN_MIX
+from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.term import Rollout
+from reward_workers.terms.verifier_term import VerifierTerm
 from reward_workers.verifier import Verifier
 from reward_workers.worker_index import worker_index
 
@@ -78,7 +82,7 @@ class PatternRewardManager(RewardManagerBase):
             question=str(info["question"]),
             reference=str(fields["reward_model"]["ground_truth"]),
             visible=channels.visible,
-            weights=fields["pattern_weights"],
+            mix=fields[PATTERN_MIX],
             answer_type=info.get("answer_type"),
             options=_as_list(info.get("options")),
             n_tokens=n_tokens,
@@ -122,18 +126,17 @@ def build_scorer(config: dict[str, Any], worker: int) -> RolloutScorer:
     pattern_rm = None
     if asks_pattern_rm(mix):
         pattern_rm = PatternRM(judges["pattern_rm"], mix["threshold"], cache)
-    return RolloutScorer(
-        verifier=Verifier(**mix["verifier"]),
-        answer_judge=AnswerJudge(judges["fallback"], cache),
-        pattern_rm=pattern_rm,
-        gate=Gate(**mix["gate"]),
-        cap=mix["cap"],
-        source=mix["labels"]["source"] if mix["pattern_penalty"] else None,
-        penalty=mix["penalty"],
-        score_incorrect=mix["score_incorrect"],
-        on_unscored=mix["on_unscored"],
-        max_wait_s=mix["max_wait_s"],
+    terms = (
+        VerifierTerm(Verifier(**mix["verifier"]), AnswerJudge(judges["fallback"], cache), mix["on_unscored"]),
+        PatternTerm(
+            pattern_rm,
+            Gate(**mix["gate"]),
+            source=mix["labels"]["source"] if mix["pattern_penalty"] else None,
+            penalty=mix["penalty"],
+            score_incorrect=mix["score_incorrect"],
+        ),
     )
+    return RolloutScorer(terms, max_wait_s=mix["max_wait_s"])
 
 
 def open_cache(section: dict[str, Any]) -> JudgeCache | None:
@@ -154,7 +157,7 @@ def worker_health(scorer: RolloutScorer) -> WorkerHealth:
 
 
 def _judges(scorer: RolloutScorer) -> dict[str, AnswerJudge | PatternRM]:
-    judges = {"fallback": scorer.answer_judge, "pattern_rm": scorer.pattern_rm}
+    judges = {name: judge for term in scorer.terms for name, judge in term.judges.items()}
     return {name: judge for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
@@ -42,9 +42,10 @@ from verl.utils.tokenizer import get_processor_token_id
 
 from foundation.responses.families import Mode
 from foundation.responses.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
+from reward_workers.mix import PATTERN_MIX, Mix
 from rollout_workers.prompt_inputs import PromptInputs, actor_inputs, without_pixels
 from rollout_workers.queue_records import QueueRecord, queue_record
-from rollout_workers.reward_call import MODE, PATTERN_WEIGHTS, SAMPLING_SEED, is_truncated, reward_batch
+from rollout_workers.reward_call import MODE, SAMPLING_SEED, is_truncated, reward_batch
 from rollout_workers.upstream import require_verl
 
 require_verl(verl.__version__, "rollout_workers.agent_loop")
@@ -312,23 +313,23 @@ class PatternAgentLoopManager(AgentLoopManagerTQ):
     """verl's manager with `PatternAgentLoopWorker` actors.
 
     Attributes:
-        weights_of: from (global step, validate) to the pattern weights by label; the trainer sets it before it submits
-            prompts. Every batch passes here (training, refills, what a resume issues again, validation), so its
-            rollouts carry the weights of the step in which they were started.
+        mix_of: from (global step, validate) to weights and cap of the pattern penalty; the trainer sets it before it
+            submits prompts. Every batch passes here (training, refills, what a resume issues again, validation), so
+            its rollouts carry those of the step in which they were started.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.agent_loop_workers_class = ray.remote(PatternAgentLoopWorker)
-        self.weights_of: Callable[[int, bool], Mapping[str, float]] | None = None
+        self.mix_of: Callable[[int, bool], Mix] | None = None
 
     def generate_sequences(self, prompts: TensorDict) -> None:
         """Hand a batch of prompts to the workers, without waiting for the rollouts."""
-        if self.weights_of is None:
-            raise RuntimeError("PatternAgentLoopManager.weights_of is not set: the trainer's fit sets it")
+        if self.mix_of is None:
+            raise RuntimeError("PatternAgentLoopManager.mix_of is not set: the trainer's fit sets it")
         step = int(get_non_tensor_data(prompts, "global_steps", None))
         validate = bool(get_non_tensor_data(prompts, "validate", False))
-        assign_non_tensor_data(prompts, PATTERN_WEIGHTS, dict(self.weights_of(step, validate)))
+        assign_non_tensor_data(prompts, PATTERN_MIX, self.mix_of(step, validate))
         super().generate_sequences(prompts)
 
 

@@ -15,6 +15,7 @@ from tensordict import TensorDict
 from verl import DataProto
 
 from foundation.responses.families import Mode, PromptTail
+from reward_workers.mix import PATTERN_MIX
 
 
 class RewardBatch(DataProto):
@@ -29,9 +30,6 @@ class RewardBatch(DataProto):
         self.batch = TensorDict({key: torch.from_numpy(np.array(array)) for key, array in arrays.items()}, batch_size=1)
 
 
-PATTERN_WEIGHTS = "pattern_weights"
-"""Column with the pattern weights in force, by label; the agent loop manager adds it to each batch of prompts."""
-
 MODE = "thinking_mode"
 """Column with the mode that a prompt is asked in, where a batch holds both; without it `policy.mode` counts."""
 
@@ -40,7 +38,7 @@ SAMPLING_SEED = "sampling_seed"
 
 SAMPLE_KEYS = (
     *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
-    PATTERN_WEIGHTS,
+    PATTERN_MIX,
 )
 """Columns of the data set row and of the rollout that a reward manager finds in `non_tensor_batch`."""
 

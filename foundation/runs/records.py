@@ -103,6 +103,25 @@ class RuleLabels:
             raise ValueError(f"labels are {', '.join(LABELS)}, not {', '.join(self.seen)}")
 
 
+Role = Literal["summand", "factor"]
+"""How a term enters the reward: clip(sum of the summands, 0, 1) * product of the factors."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermValue:
+    """What one term of the reward says of a rollout.
+
+    Attributes:
+        role: summand or factor.
+        value: its number; None where it could not be scored, and with it the rollout.
+        reason: why there is no number.
+    """
+
+    role: Role
+    value: float | None
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class RewardRecord:
     """One rollout, scored.
@@ -122,9 +141,10 @@ class RewardRecord:
         rule_labels: the detectors'; None for an empty response.
         charged: what the penalty is computed of, 0..1 for each label (`label_source.charged_labels`); None where there
             is no penalty, or a source that it needs was not asked.
-        weights: the weights in force for this rollout, by label (`reward_mix.schedule`).
+        weights, cap: those in force for this rollout, weights by label (`reward_mix.schedule`).
         penalty: what the charged labels cost before gate and clip, 0..cap; 0.0 without them.
-        reward: clip(s_ver + s_pat, 0, 1); None when the rollout could not be scored.
+        terms: the terms of the reward by name, such as verifier (s_ver) and pattern (s_pat).
+        reward: clip(sum of the summands, 0, 1) * product of the factors; None when a term could not be scored.
         n_tokens: generated tokens.
         truncated: generation stopped at the length limit.
     """
@@ -142,7 +162,14 @@ class RewardRecord:
     rule_labels: RuleLabels | None
     charged: Mapping[str, float] | None
     weights: Mapping[str, float]
+    cap: float
     penalty: float
+    terms: Mapping[str, TermValue]
     reward: float | None
     n_tokens: int
     truncated: bool
+
+    @property
+    def unscored_reason(self) -> str | None:
+        """Why there is no reward: of the first term without a value; None where there is one."""
+        return next((term.reason for term in self.terms.values() if term.value is None), None)

@@ -25,6 +25,7 @@ from foundation.runs.records import (
     RewardRecord,
     RuleLabels,
     SymbolicLosses,
+    TermValue,
     Unlabelled,
     Verdict,
 )
@@ -92,13 +93,16 @@ class ScoredRollout(RewardRecord):
                 rule_labels=_rule_labels(row["rule_labels"]),
                 flags=tuple(row["flags"]),
                 judge_calls=tuple(JudgeCall(**call) for call in row["judge_calls"]),
+                terms={name: TermValue(**value) for name, value in row["terms"].items()},
                 **rest,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"no whole rollout record ({error!r})") from error
 
 
-_READ = frozenset({"schema", "mode", "verdict", "verifier", "losses", "labels", "rule_labels", "flags", "judge_calls"})
+_READ = frozenset(
+    {"schema", "mode", "verdict", "verifier", "losses", "labels", "rule_labels", "flags", "judge_calls", "terms"}
+)
 """Keys of a line that are read one by one; the others are fields as they stand."""
 _KINDS = {"labels": Labels, "unlabelled": Unlabelled}
 

@@ -43,13 +43,21 @@ def reward_metrics(records: Sequence[ScoredRollout]) -> dict[str, float]:
     rewards = [record.reward for record in records if record.reward is not None]
     if rewards:
         metrics |= {"reward/mean": float(np.mean(rewards)), "reward/std": float(np.std(rewards))}
-    metrics |= _verifier_metrics(records)
-    metrics |= label_metrics(records)
-    metrics |= _call_metrics(records)
-    metrics |= _failure_metrics(records)
-    metrics |= judge_metrics(records)
-    metrics |= _group_metrics(records)
+    for part in PARTS:
+        metrics |= part(records)
     metrics["rollouts"] = float(n)
+    return metrics
+
+
+def _term_metrics(records: Sequence[ScoredRollout]) -> dict[str, float]:
+    """The mean of each term of the reward over the rollouts where it has a value, and the share where it has none."""
+    metrics = {}
+    for name in dict.fromkeys(name for record in records for name in record.terms):
+        values = [record.terms[name].value for record in records if name in record.terms]
+        known = [value for value in values if value is not None]
+        metrics[f"term/{name}/missing"] = 1 - len(known) / len(values)
+        if known:
+            metrics[f"term/{name}/mean"] = float(np.mean(known))
     return metrics
 
 
@@ -121,11 +129,15 @@ def _failure_metrics(records: Sequence[ScoredRollout]) -> dict[str, float]:
 
 
 def failures(records: Iterable[ScoredRollout]) -> dict[str, dict[str, int]]:
-    """Rollouts that no judge could decide (`unscored`) or label (`unlabelled`), by reason, the most frequent first."""
+    """Rollouts without a verdict or a term of the reward (`unscored`), or without the labels that were asked for
+    (`unlabelled`), by reason, the most frequent first.
+    """
     found: dict[str, Counter[str]] = {"unscored": Counter(), "unlabelled": Counter()}
     for record in records:
-        if record.verdict.value is None:
+        if record.verdict.value is None:  # also where reward_mix.on_unscored=count_as_incorrect gave it a reward
             found["unscored"][record.verdict.reason] += 1
+        elif record.unscored_reason is not None:
+            found["unscored"][record.unscored_reason] += 1
         if isinstance(record.labels, Unlabelled):
             found["unlabelled"][record.labels.reason] += 1
     return {kind: dict(reasons.most_common()) for kind, reasons in found.items()}
@@ -195,3 +207,15 @@ def _share(flags: Iterable[Any]) -> float:
 
 def _share_of(groups: Iterable[Sequence[ScoredRollout]], holds: Callable[[Sequence[ScoredRollout]], bool]) -> float:
     return _share(holds(group) for group in groups)
+
+
+PARTS: tuple[Callable[[Sequence[ScoredRollout]], dict[str, float]], ...] = (
+    _term_metrics,
+    _verifier_metrics,
+    label_metrics,
+    _call_metrics,
+    _failure_metrics,
+    judge_metrics,
+    _group_metrics,
+)
+"""What the metrics of a step consist of; those of a further reward term are one more function of the records."""

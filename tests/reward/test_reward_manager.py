@@ -14,7 +14,10 @@ from foundation.runs.records import SymbolicLosses, Verdict
 from foundation.runs.scored_rollout import ScoredRollout
 from foundation.settings.compose import compose_config
 from reward_workers.gate import Gate
+from reward_workers.mix import Mix
 from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.verifier_term import VerifierTerm
 from reward_workers.verifier import Verifier
 
 pytestmark = pytest.mark.integration  # imports verl
@@ -64,7 +67,8 @@ def test_a_worker_asks_the_judges_that_its_labels_need(
     from reward_workers.reward_manager import build_scorer, judge_clients
 
     made = build_scorer(config(tmp_path, *overrides), 0)
-    assert (made.source, made.penalty, made.cap) == (source, "hard", 0.1)
+    pattern = made.terms[1]
+    assert (pattern.source, pattern.penalty) == (source, "hard")
     assert set(judge_clients(made)) == judges
 
 
@@ -72,8 +76,9 @@ def test_thresholds_and_kind_of_penalty_reach_the_scorer(tmp_path: Path) -> None
     from reward_workers.reward_manager import build_scorer
 
     made = build_scorer(config(tmp_path, "reward_mix.threshold.con=0.7", "reward_mix.penalty=expected"), 0)
-    assert made.penalty == "expected"
-    assert cast(Any, made.pattern_rm).threshold == {"cot": 0.5, "rep": 0.5, "con": 0.7, "pr": 0.5}
+    pattern = made.terms[1]
+    assert pattern.penalty == "expected"
+    assert pattern.pattern_rm.threshold == {"cot": 0.5, "rep": 0.5, "con": 0.7, "pr": 0.5}
 
 
 class Judge:
@@ -98,7 +103,7 @@ def rollout(reference, answer_type, mode, tail):
         "prompt_tail": tail,
         "truncated": False,
         "validate": False,
-        "pattern_weights": {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02},
+        "pattern_mix": Mix({"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1),
     }
     columns = {key: np.array([value], dtype=object) for key, value in fields.items()}
     return DataProto.from_dict(tensors={"responses": torch.zeros(1, 5, dtype=torch.long)}, non_tensors=columns)
@@ -115,7 +120,9 @@ def manager():
     verifier = Verifier(symbolic_timeout_s=60.0)
     made = object.__new__(PatternRewardManager)
     made._family = "qwen3_vl"
-    made._scorer = RolloutScorer(verifier, Judge(), None, Gate(probability=0.0), cap=0.1, source=None)
+    made._scorer = RolloutScorer(
+        (VerifierTerm(verifier, Judge()), PatternTerm(None, Gate(probability=0.0), source=None))
+    )
     made._directory = SimpleNamespace(known=_nothing_to_wait_for)
     yield made
     verifier.close()

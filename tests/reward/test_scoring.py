@@ -5,12 +5,18 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from foundation.runs.records import Labels, SymbolicLosses, Unlabelled, Verdict
-from reward_workers import scoring
+from foundation.labels import LABELS
+from foundation.runs.records import Labels, SymbolicLosses, TermValue, Unlabelled, Verdict
+from reward_workers import waiting
 from reward_workers.gate import Gate
-from reward_workers.scoring import Rollout, RolloutScorer
+from reward_workers.mix import Mix
+from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.term import Rollout
+from reward_workers.terms.verifier_term import VerifierTerm
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+MIX = Mix(WEIGHTS, cap=0.1)
 RIGHT = Verdict(1, "exact", "equal", "3")
 WRONG = Verdict(0, "typed", "other_number", "4")
 OPEN, UNRESOLVED = Gate(probability=1.0), Verdict(None, "typed", "number_word", "three")
@@ -33,28 +39,37 @@ class Answers:
         return SymbolicLosses(killed=1) if len(self.asked) == 1 else SymbolicLosses()
 
 
-LEAKED = Labels(True, False, False, False)
-CLEAN = Labels(False, False, False, False)
+def labelled(*present, **probabilities):
+    return Labels({label: label in present for label in LABELS}, {label: probabilities.get(label) for label in LABELS})
+
+
+LEAKED = labelled("cot")
+CLEAN = labelled()
 YES = Verdict(1, "judge", "judge_correct")
-ROLLOUT = Rollout(
-    "p", group=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", weights=WEIGHTS
-)
+ROLLOUT = Rollout("p", group=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", mix=MIX)
 LOOP = r"The bar is at 3 now. The bar is at 3 now. \boxed{3}"  # the rules see a repetition and nothing else
 
 
-def scorer(verdict, *, fallback=(YES,), labels=(LEAKED,), **settings):
-    parts = {
-        "verifier": Answers([verdict]),
-        "answer_judge": Answers(list(fallback)),
-        "pattern_rm": Answers(list(labels)) if labels is not None else None,
-        "gate": OPEN,
-        "cap": 0.1,
-    }
-    return RolloutScorer(**{**parts, **settings})
+@dataclass
+class Scoring:
+    """A scorer with stand-ins behind its terms."""
+
+    made: RolloutScorer
+    answer_judge: Answers
+    pattern_rm: Answers | None
 
 
-def score(it: RolloutScorer, **fields):
-    return asyncio.run(it.score(replace(ROLLOUT, **fields)))
+def scorer(
+    verdict, *, fallback=(YES,), labels=(LEAKED,), on_unscored="drop_group", max_wait_s=120.0, gate=OPEN, **pattern
+):
+    answer_judge = Answers(list(fallback))
+    pattern_rm = Answers(list(labels)) if labels is not None else None
+    terms = (VerifierTerm(Answers([verdict]), answer_judge, on_unscored), PatternTerm(pattern_rm, gate, **pattern))
+    return Scoring(RolloutScorer(terms, max_wait_s), answer_judge, pattern_rm)
+
+
+def score(it: Scoring, **fields):
+    return asyncio.run(it.made.score(replace(ROLLOUT, **fields)))
 
 
 def test_right_answer_behind_an_open_gate_is_labelled_and_pays():
@@ -78,7 +93,7 @@ def test_pattern_rm_is_not_asked_where_it_cannot_change_the_reward(verdict, gate
 def test_monitoring_labels_wrong_answers_without_changing_the_reward():
     it = scorer(WRONG, score_incorrect=True)
     record = score(it)
-    assert len(it.pattern_rm.asked) == 1 and record.labels.cot
+    assert len(it.pattern_rm.asked) == 1 and record.labels.decided["cot"]
     assert record.reward == 0.0
 
 
@@ -91,13 +106,13 @@ def test_validation_labels_everything(verdict):
 def test_base_rl_asks_no_pattern_rm():
     record = score(scorer(RIGHT, labels=None, source=None), validate=True, visible=LOOP)
     assert (record.reward, record.labels, record.penalty, record.charged) == (1.0, None, 0.0, None)
-    assert record.rule_labels.rep  # seen, for the log
+    assert record.rule_labels.seen["rep"]  # seen, for the log
 
 
 def test_the_rules_label_every_response_and_charge_nothing_by_default():
     for verdict, gate in ((RIGHT, OPEN), (WRONG, OPEN), (RIGHT, Gate(probability=0.0))):
         record = score(scorer(verdict, gate=gate, labels=[CLEAN]), visible=LOOP)
-        assert record.rule_labels.rep and not record.rule_labels.cot
+        assert record.rule_labels.seen["rep"] and not record.rule_labels.seen["cot"]
         assert record.reward == float(verdict.value)
     assert score(scorer(RIGHT), visible="").rule_labels is None
 
@@ -126,19 +141,19 @@ def test_agreement_with_clean_rules_asks_nobody():
 
 
 def test_an_expected_penalty_charges_probabilities():
-    unsure = Labels(True, False, False, False, p_cot=0.6, p_rep=0.2, p_con=0.5, p_pr=None)
+    unsure = labelled("cot", cot=0.6, rep=0.2, con=0.5)
     record = score(scorer(RIGHT, labels=[unsure], penalty="expected"))
     # .05 * .6 + .05 * .2 + .02 * .5 + .02 * 0 (no probability: the hard label counts)
     assert (record.penalty, record.reward) == (0.05, 0.95)
-    capped = Labels(True, True, True, True, p_cot=1.0, p_rep=0.9, p_con=1.0, p_pr=1.0)
+    capped = labelled(*LABELS, cot=1.0, rep=0.9, con=1.0, pr=1.0)
     assert score(scorer(RIGHT, labels=[capped], penalty="expected")).reward == 0.9
 
 
 def test_the_weights_of_the_rollout_count():
-    record = score(scorer(RIGHT), weights=WEIGHTS | {"cot": 0.01})
+    record = score(scorer(RIGHT), mix=replace(MIX, weights=WEIGHTS | {"cot": 0.01}))
     assert (record.reward, record.weights["cot"]) == (0.99, 0.01)
-    silent = score(scorer(RIGHT), weights=dict.fromkeys(WEIGHTS, 0.0))
-    assert silent.reward == 1.0 and silent.labels.as_dict() == LEAKED.as_dict()  # weights of 0 watch the labels
+    silent = score(scorer(RIGHT), mix=Mix(dict.fromkeys(WEIGHTS, 0.0), 0.1))
+    assert silent.reward == 1.0 and silent.labels.decided == LEAKED.decided  # weights of 0 watch the labels
 
 
 @pytest.mark.parametrize(("labels", "source"), [(None, "union"), ((LEAKED,), "rules"), ((LEAKED,), None)])
@@ -194,7 +209,7 @@ def test_failed_labels_mean_no_penalty_and_are_kept_as_failed():
 
 
 def test_an_unreachable_judge_is_waited_for(monkeypatch):
-    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
+    monkeypatch.setattr(waiting, "RETRY_PAUSE_S", 0.01)
     down = Verdict(None, "judge", "judge_connection")
     it = scorer(UNRESOLVED, fallback=[down, down, Verdict(0, "judge", "incorrect")], max_wait_s=5.0)
     assert score(it).verdict.value == 0
@@ -202,13 +217,50 @@ def test_an_unreachable_judge_is_waited_for(monkeypatch):
 
 
 def test_the_latency_of_labels_is_the_wait_for_them(monkeypatch):
-    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.05)
+    monkeypatch.setattr(waiting, "RETRY_PAUSE_S", 0.05)
     record = score(scorer(RIGHT, labels=[Unlabelled("timeout"), Unlabelled("timeout"), LEAKED]))
-    assert record.labels.cot and 0.1 <= record.labels.latency_s < 1.0
+    assert record.labels.decided["cot"] and 0.1 <= record.labels.latency_s < 1.0
 
 
 def test_waiting_ends(monkeypatch):
-    monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.01)
+    monkeypatch.setattr(waiting, "RETRY_PAUSE_S", 0.01)
     it = scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "judge_connection")], max_wait_s=0.05)
     assert score(it).reward is None
     assert 2 <= len(it.answer_judge.asked) <= 10
+
+
+def test_the_cap_of_the_rollout_counts_and_stands_in_its_record():
+    record = score(scorer(RIGHT), mix=replace(MIX, cap=0.03))
+    assert (record.reward, record.penalty, record.cap) == (0.97, 0.03, 0.03)
+
+
+def test_each_term_leaves_its_value():
+    record = score(scorer(RIGHT))
+    assert record.terms == {"verifier": TermValue("summand", 1.0), "pattern": TermValue("summand", -0.05)}
+    closed = score(scorer(RIGHT, gate=Gate(probability=0.0)))
+    assert closed.terms["pattern"] == TermValue("summand", 0.0)
+    lost = score(scorer(UNRESOLVED, fallback=[Verdict(None, "judge", "unparsable")]))
+    assert lost.terms["verifier"] == TermValue("summand", None, "unparsable")
+
+
+@dataclass(frozen=True)
+class Consistency:
+    """A third term, as somebody would add it: a factor with a judge of its own, after the two of the paper."""
+
+    outcome: TermValue
+    name: str = "consistency"
+    role: str = "factor"
+    judges: dict = field(default_factory=dict)
+
+    async def score(self, rollout, found, wait):
+        assert found.verdict is not None and set(found.terms) == {"verifier", "pattern"}
+        return self.outcome
+
+
+@pytest.mark.parametrize(("value", "reward"), [(1.0, 0.95), (0.0, 0.0), (None, None)])
+def test_a_further_term_is_a_factor_of_the_reward_and_can_leave_it_unscored(value, reward):
+    """Times 1[think == answer] (second paper, the faithful reward)."""
+    it = scorer(RIGHT)
+    third = Consistency(TermValue("factor", value, "" if value is not None else "consistency_timeout"))
+    record = score(replace(it, made=replace(it.made, terms=(*it.made.terms, third))))
+    assert record.reward == reward and record.terms["consistency"] == third.outcome

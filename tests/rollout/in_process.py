@@ -21,6 +21,10 @@ from unittest.mock import patch
 import numpy as np
 from PIL import Image
 
+from reward_workers.mix import Mix
+
+PAPER = Mix({"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
+
 Responses = Callable[[int], list[int]]
 """Response tokens of rollout i of a group."""
 
@@ -145,7 +149,7 @@ def prompt_row(
         "reward_model": {"style": "rule", "ground_truth": "3"},
         "extra_info": {"index": index, "prompt_id": "p7", "question": question},
         "tools_kwargs": {},
-        "pattern_weights": {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02},
+        "pattern_mix": PAPER,
     }
     # As Ray transports it, which also decodes the images: a lazy image is no safe input for several threads.
     return pickle.loads(pickle.dumps(row))

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from reward_workers.mix import Mix
+
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
 IMAGES = {"one": [(64, 64)], "two of different sizes": [(64, 96), (128, 64)], "none": []}
@@ -15,7 +17,7 @@ LENGTHS = (5, 9, 1)
 EOS, TEXT_TOKEN = 2, 100
 REWARD_FIELDS = {
     *("uid", "session_id", "global_steps", "index", "data_source", "reward_model", "extra_info"),
-    *("prompt_len", "response_len", "mode", "prompt_tail", "validate", "truncated", "pattern_weights"),
+    *("prompt_len", "response_len", "mode", "prompt_tail", "validate", "truncated", "pattern_mix"),
 }
 
 
@@ -94,7 +96,7 @@ def test_reward_call_has_tokens_and_texts_but_no_image(both: dict[str, Any]) -> 
             7,
         )
         assert fields["reward_model"]["ground_truth"] == "3"
-        assert fields["pattern_weights"] == {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
+        assert fields["pattern_mix"] == Mix({"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
         assert batch.batch["attention_mask"].shape[1] == fields["prompt_len"] + fields["response_len"]
 
 
@@ -252,7 +254,7 @@ def test_every_batch_carries_the_weights_of_its_step_to_every_worker(monkeypatch
     monkeypatch.setattr(ray, "get", lambda handles: None)
     manager = object.__new__(PatternAgentLoopManager)
     manager.agent_loop_workers = [Worker(), Worker()]
-    manager.weights_of = None
+    manager.mix_of = None
 
     def batch(validate: bool) -> Any:
         prompts = tu.get_tensordict({"uid": np.array(["a", "b", "c"], dtype=object)})
@@ -261,11 +263,11 @@ def test_every_batch_carries_the_weights_of_its_step_to_every_worker(monkeypatch
             tu.assign_non_tensor_data(prompts, "validate", True)
         return prompts
 
-    with pytest.raises(RuntimeError, match="weights_of"):
+    with pytest.raises(RuntimeError, match="mix_of"):
         manager.generate_sequences(batch(False))
-    manager.weights_of = lambda step, validate: {"cot": 0.01 * step, "rep": float(validate)}
+    manager.mix_of = lambda step, validate: Mix({"cot": 0.01 * step, "rep": float(validate)}, cap=0.1)
     for validate in (False, True):
         manager.generate_sequences(batch(validate))
-        got = [prompt["pattern_weights"] for worker in manager.agent_loop_workers for prompt in worker.prompts[-2:]]
-        assert got[-1] == {"cot": 0.04, "rep": float(validate)}
+        got = [prompt["pattern_mix"] for worker in manager.agent_loop_workers for prompt in worker.prompts[-2:]]
+        assert got[-1] == Mix({"cot": 0.04, "rep": float(validate)}, cap=0.1)
     assert sum(len(worker.prompts) for worker in manager.agent_loop_workers) == 6

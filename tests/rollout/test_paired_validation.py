@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from factories import WEIGHTS, labelled, scored
+from factories import PAPER_MIX, labelled, scored
 
 from foundation.runs.records import Verdict
 from foundation.runs.scored_rollout import read_all_rollouts
@@ -81,7 +81,7 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
             await asyncio.gather(*worker.background_tasks)
 
         def generate_sequences(batch: Any) -> None:
-            assign_non_tensor_data(batch, "pattern_weights", WEIGHTS)
+            assign_non_tensor_data(batch, "pattern_mix", PAPER_MIX)
             loop.run_until_complete(run(batch))
 
         def sample(**_: Any) -> Any:

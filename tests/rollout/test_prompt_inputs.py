@@ -66,7 +66,7 @@ def test_row_without_a_needed_column_is_named() -> None:
         reward_batch(
             [1],
             [2],
-            {"uid": "u", "session_id": 0, "global_steps": 1, "index": 7, "data_source": "toy", "pattern_weights": {}},
+            {"uid": "u", "session_id": 0, "global_steps": 1, "index": 7, "data_source": "toy", "pattern_mix": None},
             mode="nt",
             prompt_tail="none",
             validate=False,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from factories import judge_call, labelled, scored
 
-from foundation.runs.records import Labels, SymbolicLosses, Unlabelled, Verdict
+from foundation.runs.records import Labels, SymbolicLosses, TermValue, Unlabelled, Verdict
 from foundation.runs.step_metrics import is_gate_only, reward_metrics, timeout_alarm
 
 FAILED = Unlabelled("unparsable", latency_s=0.5)
@@ -188,3 +188,13 @@ def test_group_shares():
     assert metrics["groups/gate_only_variance"] == pytest.approx(1 / 3)
     assert metrics["groups/zero_variance"] == pytest.approx(1 / 3)
     assert metrics["groups/pattern_only_variance"] == pytest.approx(1 / 3)
+
+
+def test_each_term_has_its_mean_and_its_missing_share():
+    lost = {"consistency": TermValue("factor", None, "consistency_timeout")}
+    kept = {"consistency": TermValue("factor", 0.0)}
+    rows = [scored(1, terms=scored(1).terms | kept), scored(1, reward=None, terms=scored(1).terms | lost)]
+    metrics = reward_metrics(rows)
+    assert metrics["term/verifier/mean"] == 1.0 and metrics["term/verifier/missing"] == 0.0
+    assert metrics["term/consistency/mean"] == 0.0 and metrics["term/consistency/missing"] == 0.5
+    assert metrics["unscored/consistency_timeout"] == 1 and metrics["unscored"] == 0.5

@@ -6,11 +6,13 @@ from typing import Any
 
 from foundation.labels import LABELS
 from foundation.runs.judge_call import JudgeCall
-from foundation.runs.records import Labels, RuleLabels, SymbolicLosses, Verdict
+from foundation.runs.records import Labels, RuleLabels, SymbolicLosses, TermValue, Verdict
 from foundation.runs.scored_rollout import ScoredRollout
+from reward_workers.mix import Mix
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 """Of the paper."""
+PAPER_MIX = Mix(WEIGHTS, cap=0.1)
 
 
 def scored(value: int | None = 1, **changes: Any) -> ScoredRollout:
@@ -18,7 +20,8 @@ def scored(value: int | None = 1, **changes: Any) -> ScoredRollout:
 
     Args:
         value: of its verdict; the reward is the same unless `reward` says another one.
-        changes: fields of `ScoredRollout`. The verifier said what the verdict says unless `verifier` says otherwise.
+        changes: fields of `ScoredRollout`. The verifier said what the verdict says unless `verifier` says otherwise,
+            and the terms follow from verdict, gate and penalty.
     """
     verdict = changes.get("verdict", Verdict(value, "exact", "identical", "3"))
     fields: dict[str, Any] = {
@@ -35,6 +38,7 @@ def scored(value: int | None = 1, **changes: Any) -> ScoredRollout:
         "rule_labels": None,
         "charged": None,
         "weights": WEIGHTS,
+        "cap": 0.1,
         "penalty": 0.0,
         "reward": None if verdict.value is None else float(verdict.value),
         "n_tokens": 10,
@@ -46,7 +50,10 @@ def scored(value: int | None = 1, **changes: Any) -> ScoredRollout:
         "flags": (),
         "judge_calls": (),
     }
-    return ScoredRollout(**(fields | changes))
+    fields |= changes
+    s_ver = TermValue("summand", None if verdict.value is None else float(verdict.value), verdict.reason)
+    s_pat = TermValue("summand", -fields["penalty"] if fields["z"] else 0.0)
+    return ScoredRollout(**({"terms": {"verifier": s_ver, "pattern": s_pat}} | fields))
 
 
 def labelled(*seen: str, p: float | None = 0.5, latency_s: float = 0.0) -> Labels:

@@ -10,6 +10,7 @@ from factories import WEIGHTS, scored
 
 from foundation.runs.records import SymbolicLosses, Verdict
 from foundation.runs.scored_rollout import ScoredRollout
+from reward_workers.mix import Mix
 
 pytestmark = pytest.mark.integration
 
@@ -22,9 +23,10 @@ def record(number, reward):
     return {"reward_extra_info": {"record": content.to_json()}}
 
 
-CONSTANT = {"weights": WEIGHTS, "schedule": {"kind": "constant"}}
+CONSTANT = {"weights": WEIGHTS, "cap": 0.1, "schedule": {"kind": "constant"}}
 GUARD = {
     "weights": WEIGHTS,
+    "cap": 0.1,
     "schedule": {
         "kind": "accuracy_guard",
         "reference": "best",
@@ -177,11 +179,11 @@ def guarded(monkeypatch, tmp_path, rewards, on_unscored="drop_group"):
 def test_weights_travel_by_the_manager_and_validation_uses_the_set_ones(monkeypatch, tmp_path):
     made, _ = guarded(monkeypatch, tmp_path, [])
     made._schedule.factor = 0.5
-    manager = SimpleNamespace(weights_of=None)
+    manager = SimpleNamespace(mix_of=None)
     made.fit(manager)
     assert made.manager is manager
-    assert manager.weights_of(3, False) == {"cot": 0.025, "rep": 0.025, "con": 0.01, "pr": 0.01}
-    assert manager.weights_of(3, True) == WEIGHTS
+    assert manager.mix_of(3, False) == Mix({"cot": 0.025, "rep": 0.025, "con": 0.01, "pr": 0.01}, cap=0.1)
+    assert manager.mix_of(3, True) == Mix(WEIGHTS, cap=0.1)
 
 
 def test_the_schedule_learns_the_accuracy_of_a_step_and_a_checkpoint_keeps_it(monkeypatch, tmp_path):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from reward_workers.mix import Mix
 from trainer.grpo.weight_schedule import STATE_FILE, build_schedule, restore_state, save_state
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
@@ -20,7 +21,7 @@ GUARD = {
 
 
 def schedule(**section):
-    return build_schedule({"weights": WEIGHTS, "schedule": section})
+    return build_schedule({"weights": WEIGHTS, "cap": 0.1, "schedule": section})
 
 
 def factors(made, accuracies):
@@ -37,6 +38,12 @@ def test_constant_is_the_default_of_the_paper():
     assert [made.weights(step) for step in (1, 600)] == [WEIGHTS, WEIGHTS]
     made.observe(0.0)
     assert made.weights(2) == WEIGHTS and made.state() == {} and made.metrics() == {}
+
+
+def test_cap_and_weights_travel_together_and_validation_gets_the_set_ones():
+    made = schedule(kind="linear_warmup", steps=4)
+    assert made.mix(2, validate=False) == Mix(pytest.approx({k: v / 2 for k, v in WEIGHTS.items()}), cap=0.1)
+    assert made.mix(2, validate=True) == Mix(WEIGHTS, cap=0.1)
 
 
 def test_linear_warmup_reaches_the_full_weights_and_stays():

@@ -28,7 +28,7 @@ from trainer.grpo.paired_evaluation import PairedEvaluation
 from trainer.grpo.paired_prompts import paired_prompts
 from trainer.grpo.reward_loop import restarting_reward_workers
 from trainer.grpo.rollout_table import RolloutTable
-from trainer.grpo.weight_schedule import STATE_FILE, Weights, build_schedule, restore_state, save_state
+from trainer.grpo.weight_schedule import STATE_FILE, build_schedule, restore_state, save_state
 
 
 class AbortedByPolicy(RuntimeError):
@@ -110,15 +110,11 @@ class PatternTrainerMixin(PPOTrainer):
     # ---- the loop ----
 
     def fit(self, agent_loop_manager: Any) -> None:
-        agent_loop_manager.weights_of = self._weights_of
+        agent_loop_manager.mix_of = self._schedule.mix
         self.agent_loop_manager = agent_loop_manager
         if self._paired is not None and self._paired.is_missing(self.global_steps):
             self.logger.log(self._evaluate_pairs(self._paired), step=self.global_steps)
         super().fit(agent_loop_manager)
-
-    def _weights_of(self, step: int, validate: bool) -> Weights:
-        """The weights that travel with the rollouts of a step; in validation those of `reward_mix.weights`."""
-        return self._schedule.base if validate else self._schedule.weights(step)
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
         """One step; the weight schedule then learns its accuracy, before a checkpoint of the step is written."""
@@ -207,7 +203,7 @@ class PatternTrainerMixin(PPOTrainer):
         if not dropped:
             return batch
         if self.config.reward_mix.on_unscored == "abort":
-            reasons = sorted({r.verdict.reason for r in records.values() if r.reward is None})
+            reasons = sorted({r.unscored_reason or "" for r in records.values() if r.reward is None})
             self._save_step_before()
             raise AbortedByPolicy(
                 f"{len(dropped)} groups of step {self.global_steps + 1} hold rollouts that could not be scored "

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from foundation.labels import LABELS
 from foundation.runs.run_folder import write_json
+from reward_workers.mix import Mix
 
 Weights = dict[str, float]
 
@@ -23,16 +24,20 @@ class WeightSchedule:
     """Constant weights; the base of every other kind.
 
     Attributes:
-        base: the weights of `reward_mix.weights`, by label. Validation always uses them, so that held-out penalties of
+        base: weights and cap as `reward_mix` has them. Validation always uses them, so that held-out penalties of
             different steps can be compared.
     """
 
-    base: Weights
+    base: Mix
+
+    def mix(self, step: int, validate: bool) -> Mix:
+        """What travels with the rollouts that are started in a step, 1 or later; in validation the base."""
+        return self.base if validate else replace(self.base, weights=self.weights(step))
 
     def weights(self, step: int) -> Weights:
         """Weights of the rollouts that are started in a step, 1 or later."""
         factors = self.factors(step)
-        return {label: self.base[label] * factors[label] for label in LABELS}
+        return {label: self.base.weights[label] * factors[label] for label in LABELS}
 
     def factors(self, step: int) -> dict[str, float]:
         """Share of its weight that each label has in a step, 0..1."""
@@ -174,7 +179,7 @@ def restore_state(schedule: WeightSchedule, checkpoint: Path) -> bool:
 
 def build_schedule(reward_mix: Mapping[str, Any]) -> WeightSchedule:
     """The schedule of a checked section `reward_mix` as a plain mapping."""
-    base = {label: float(reward_mix["weights"][label]) for label in LABELS}
+    base = Mix({label: float(reward_mix["weights"][label]) for label in LABELS}, float(reward_mix["cap"]))
     settings = {key: value for key, value in reward_mix["schedule"].items() if key != "kind"}
     kinds = {
         "constant": WeightSchedule,
