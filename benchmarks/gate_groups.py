@@ -14,10 +14,8 @@ import numpy as np
 from benchmarks.gate_noise import Group
 from foundation.labels import LABELS
 from foundation.runs.run_folder import read_jsonl
-from reward_workers.mix import Mix
+from reward_workers.mix import PAPER
 
-PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
-"""R50."""
 NEEDED = ("attempt", "step", "group", "verdict", "charged", "penalty")
 """Fields of a record that a group is made of."""
 

@@ -41,3 +41,7 @@ class Mix:
         """Combined reward in 0..1. A wrong answer is 0 whatever the labels say; a right one is at least 1 - cap."""
         pattern_score = -self.penalty(labels) if gate_open else 0.0
         return round(min(1.0, max(0.0, float(correct) + pattern_score)), 12)
+
+
+PAPER = Mix(weights={**dict.fromkeys(LABELS, 0.0), "cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
+"""The paper's, for measurements and the toy models (R50); a label that the paper has not costs nothing."""

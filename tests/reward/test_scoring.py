@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from foundation.labels import LABELS
 from foundation.runs.records import Labels, SymbolicLosses, Unlabelled, Verdict
 from reward_workers import scoring
 from reward_workers.gate import Gate
@@ -33,8 +34,8 @@ class Answers:
         return SymbolicLosses(killed=1) if len(self.asked) == 1 else SymbolicLosses()
 
 
-LEAKED = Labels(True, False, False, False)
-CLEAN = Labels(False, False, False, False)
+LEAKED = Labels({**dict.fromkeys(LABELS, False), "cot": True})
+CLEAN = Labels(dict.fromkeys(LABELS, False))
 YES = Verdict(1, "judge", "judge_correct")
 ROLLOUT = Rollout(
     "p", prompt_index=5, step=2, rollout=1, question="How many?", reference="3", visible=r"\boxed{3}", weights=WEIGHTS
@@ -78,7 +79,7 @@ def test_pattern_rm_is_not_asked_where_it_cannot_change_the_reward(verdict, gate
 def test_monitoring_labels_wrong_answers_without_changing_the_reward():
     it = scorer(WRONG, score_incorrect=True)
     record = score(it)
-    assert len(it.pattern_rm.asked) == 1 and record.labels.cot
+    assert len(it.pattern_rm.asked) == 1 and record.labels.decided["cot"]
     assert record.reward == 0.0
 
 
@@ -91,13 +92,13 @@ def test_validation_labels_everything(verdict):
 def test_base_rl_asks_no_pattern_rm():
     record = score(scorer(RIGHT, labels=None, source=None), validate=True, visible=LOOP)
     assert (record.reward, record.labels, record.penalty, record.charged) == (1.0, None, 0.0, None)
-    assert record.rule_labels.rep  # seen, for the log
+    assert record.rule_labels.seen["rep"]  # seen, for the log
 
 
 def test_the_rules_label_every_response_and_charge_nothing_by_default():
     for verdict, gate in ((RIGHT, OPEN), (WRONG, OPEN), (RIGHT, Gate(probability=0.0))):
         record = score(scorer(verdict, gate=gate, labels=[CLEAN]), visible=LOOP)
-        assert record.rule_labels.rep and not record.rule_labels.cot
+        assert record.rule_labels.seen["rep"] and not record.rule_labels.seen["cot"]
         assert record.reward == float(verdict.value)
     assert score(scorer(RIGHT), visible="").rule_labels is None
 
@@ -126,11 +127,11 @@ def test_agreement_with_clean_rules_asks_nobody():
 
 
 def test_an_expected_penalty_charges_probabilities():
-    unsure = Labels(True, False, False, False, p_cot=0.6, p_rep=0.2, p_con=0.5, p_pr=None)
+    unsure = Labels(LEAKED.decided, dict(zip(LABELS, (0.6, 0.2, 0.5, None), strict=True)))
     record = score(scorer(RIGHT, labels=[unsure], penalty="expected"))
     # .05 * .6 + .05 * .2 + .02 * .5 + .02 * 0 (no probability: the hard label counts)
     assert (record.penalty, record.reward) == (0.05, 0.95)
-    capped = Labels(True, True, True, True, p_cot=1.0, p_rep=0.9, p_con=1.0, p_pr=1.0)
+    capped = Labels(dict.fromkeys(LABELS, True), dict(zip(LABELS, (1.0, 0.9, 1.0, 1.0), strict=True)))
     assert score(scorer(RIGHT, labels=[capped], penalty="expected")).reward == 0.9
 
 
@@ -138,7 +139,7 @@ def test_the_weights_of_the_rollout_count():
     record = score(scorer(RIGHT), weights=WEIGHTS | {"cot": 0.01})
     assert (record.reward, record.weights["cot"]) == (0.99, 0.01)
     silent = score(scorer(RIGHT), weights=dict.fromkeys(WEIGHTS, 0.0))
-    assert silent.reward == 1.0 and silent.labels.as_dict() == LEAKED.as_dict()  # weights of 0 watch the labels
+    assert silent.reward == 1.0 and silent.labels.decided == LEAKED.decided  # weights of 0 watch the labels
 
 
 @pytest.mark.parametrize(("labels", "source"), [(None, "union"), ((LEAKED,), "rules"), ((LEAKED,), None)])
@@ -204,7 +205,7 @@ def test_an_unreachable_judge_is_waited_for(monkeypatch):
 def test_the_latency_of_labels_is_the_wait_for_them(monkeypatch):
     monkeypatch.setattr(scoring, "RETRY_PAUSE_S", 0.05)
     record = score(scorer(RIGHT, labels=[Unlabelled("timeout"), Unlabelled("timeout"), LEAKED]))
-    assert record.labels.cot and 0.1 <= record.labels.latency_s < 1.0
+    assert record.labels.decided["cot"] and 0.1 <= record.labels.latency_s < 1.0
 
 
 def test_waiting_ends(monkeypatch):
