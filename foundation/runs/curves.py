@@ -13,11 +13,8 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from foundation.labels import LABELS
+from foundation.labels import TABLE
 from foundation.runs.label_metrics import SOURCES
-
-LABEL_COLOURS = dict(zip(LABELS, ("tab:red", "tab:orange", "tab:purple", "tab:brown"), strict=True))
-LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative"}
 
 
 def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, Any]]) -> None:
@@ -41,14 +38,14 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
     judge, name = next(
         (source for source in SOURCES if any(source[0] in figures for figures in summary["heldout"])), SOURCES[0]
     )
-    for label in LABELS:
+    for row in TABLE:
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(
             labels,
             judged,
-            lambda figures, label=label: figures[judge][label],
-            LABEL_NAMES[label],
-            LABEL_COLOURS[label],
+            lambda figures, label=row.key: figures[judge][label],
+            row.title,
+            row.colour,
             joined=True,
         )
     labels.set_title(f"label rates, held-out ({name})")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from foundation.labels import LABELS
+from foundation.labels import trigger
 from foundation.responses.families import Mode
 
 Outcome = Literal["answered", "empty", "failed"]
@@ -87,7 +87,7 @@ class Response:
 
     Attributes:
         correct: 1, 0, or None where it could not be scored; `correct_by`: verifier stage or ``judge``, and the reason.
-        labels: the four labels by majority of the judges, None where there are none; `label_reason`: why not.
+        labels: the labels by majority of the judges, None where there are none; `label_reason`: why not.
         votes: labels of each pattern judge that answered, by its name.
         evidence: what the judges quoted or which rule spoke, by label.
         truth: labels of known truth (a synthetic corpus), None elsewhere.
@@ -117,7 +117,7 @@ class Response:
     @property
     def trigger(self) -> bool | None:
         """One label at least (R23)."""
-        return None if self.labels is None else any(self.labels[label] for label in LABELS)
+        return None if self.labels is None else trigger(self.labels)
 
     @property
     def truncated(self) -> bool:

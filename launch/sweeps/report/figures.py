@@ -12,11 +12,12 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from foundation.labels import TABLE
 from launch.sweeps.report.load import RATES, SweepRuns
 from launch.sweeps.report.statistics import Arm, Effect, pareto_front
 
 COLOURS = plt.get_cmap("tab10")
-TITLES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative", "trigger": "Trigger"}
+TITLES = {"trigger": "Trigger", **{row.key: row.title for row in TABLE}}
 DPI = 110
 MANY = 12
 """Arms that a legend still names one by one."""
