@@ -32,7 +32,7 @@ from foundation.labels import LABELS
 from reward_workers.gate import Scope
 
 SCOPES: tuple[Scope, ...] = ("rollout", "group")
-BASE_RL_4B = (0.3383, 0.4377, 0.1383, 0.2099)
+BASE_RL_4B = {"cot": 0.3383, "rep": 0.4377, "con": 0.1383, "pr": 0.2099}
 """Label rates of BaseRL 4B (published Table 5): what PatternRL would have to remove."""
 NOISY = KINDS[2:]
 """Kinds of groups in which the gate can move a reward."""
@@ -142,7 +142,10 @@ def main() -> None:
     source.add_argument("--simulate", action="store_true", help="draw groups from the rates below")
     parser.add_argument("--groups", type=int, default=1000, help="simulated groups")
     parser.add_argument("--accuracy", type=float, default=0.6, help="mean accuracy over simulated prompts")
-    parser.add_argument("--rates", type=float, nargs=4, default=BASE_RL_4B, metavar=LABELS, help="mean label rates")
+    rates = [BASE_RL_4B.get(label, 0.0) for label in LABELS]  # one that the paper has not must be given
+    parser.add_argument(
+        "--rates", type=float, nargs=len(LABELS), default=rates, metavar=LABELS, help="mean label rates"
+    )
     parser.add_argument("--concentration", type=float, default=1.0, help="small: rollouts of a prompt are alike")
     parser.add_argument("--probabilities", type=float, nargs="+", default=[0.3, 0.6, 1.0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[8, 16], help="rollouts a group")

@@ -13,10 +13,7 @@ import numpy as np
 from benchmarks.gate_noise import Group
 from foundation.labels import LABELS
 from foundation.runs.scored_rollout import ScoredRollout, read_all_rollouts
-from reward_workers.mix import Mix
-
-PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
-"""R50."""
+from reward_workers.mix import PAPER
 
 
 def draw_groups(

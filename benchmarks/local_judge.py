@@ -2,7 +2,7 @@
 
     python -m benchmarks.local_judge --latency-ms 50 [--slots 64]
 
-Answers `/v1/chat/completions` after the latency: four zero labels for `pattern-rm`, and for any other model CORRECT
+Answers `/v1/chat/completions` after the latency: all labels 0 for `pattern-rm`, and for any other model CORRECT
 where the prompt holds the word that `benchmarks.simulated_rollouts` uses for a right answer. With `--slots`
 so many requests are answered at once and the others wait, as on a busy GPU. `/v1/models` and `/requests` (the count
 since the last look) answer too. Prints its address and serves until it is ended; it ends with the process above it.
@@ -25,8 +25,9 @@ from typing import Any
 from aiohttp import web
 
 from benchmarks.simulated_rollouts import RIGHT_WORD
+from foundation.labels import LABELS, as_lines
 
-LABELS = "CoT: 0\nRep: 0\nCon: 0\nPR: 0"
+NO_LABEL = as_lines(dict.fromkeys(LABELS, False))
 _PR_SET_PDEATHSIG = 1
 
 
@@ -44,7 +45,7 @@ class LocalJudge:
         self._requests[model] = self._requests.get(model, 0) + 1
         async with self._slots or contextlib.nullcontext():
             await asyncio.sleep(self._latency_s)
-        text = LABELS
+        text = NO_LABEL
         if model != "pattern-rm":
             text = "CORRECT" if RIGHT_WORD in body["messages"][-1]["content"] else "INCORRECT"
         message = {"role": "assistant", "content": text}

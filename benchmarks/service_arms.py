@@ -72,7 +72,7 @@ class SessionPerCall:
         )
         if not isinstance(parsed, ParsedLabels):
             return Unlabelled(parsed.reason)
-        return Labels({"cot": parsed.cot, "rep": parsed.rep, "con": parsed.con, "pr": parsed.pr})
+        return Labels(parsed.decided)
 
     async def _complete(self, model: str, messages: list[dict[str, str]]) -> str:
         request: Mapping[str, Any] = {"model": model, "messages": messages, "temperature": 0.0, "max_tokens": 32}

@@ -10,11 +10,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from reward_workers.mix import Mix
+from reward_workers.mix import PAPER
 from reward_workers.terms.term import Rollout
 
 RIGHT_WORD, WRONG_WORD = "seven", "eleven"
-MIX = Mix({"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 GROUP_SIZE = 8
 
 
@@ -65,7 +64,7 @@ def endless(seed: int, *, words: float = 0.25, symbolic: float = 0.1) -> Iterato
 
 
 def _rollout(step: int, group: int, index: int, question: str, text: str, reference: str = "7") -> Rollout:
-    fields: dict[str, Any] = {"mix": MIX, "n_tokens": len(text) // 4}
+    fields: dict[str, Any] = {"mix": PAPER, "n_tokens": len(text) // 4}
     return Rollout(
         prompt_id=f"simulated-{group}",
         group=group,

@@ -14,6 +14,7 @@ from foundation.labels import LABELS
 from foundation.runs.judge_metrics import SAVED
 from foundation.runs.records import STAGES
 from foundation.runs.summary import PHASES
+from reward_workers.detectors import DETECTORS
 from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 
 WEIGHTS = tuple(f"reward_mix.weights.{label}" for label in LABELS)
@@ -115,6 +116,8 @@ def _trade_off() -> Section:
 def _labels() -> Section:
     rates = ("trigger", *(f"label/{label}" for label in LABELS))
     by_rules = tuple(f"rules/{rate}" for rate in rates)
+    decides = {label for label, detector in DETECTORS.items() if detector.decides}
+    decided = _train(*(f"agreement/{label}/share" for label in LABELS if label in decides))
     return Section(
         "Label rates",
         (
@@ -122,7 +125,7 @@ def _labels() -> Section:
             Curves("training, by the rules (all rollouts)", _train(*by_rules)),
             Curves("held-out, by PatternRM", tuple(f"heldout/{rate}" for rate in rates)),
             Curves("held-out, by the rules", tuple(f"heldout/{rate}" for rate in by_rules)),
-            Curves("share of equal labels, PatternRM and rules", _train("agreement/cot/share", "agreement/rep/share")),
+            Curves("share of equal labels, PatternRM and rules", decided),
         ),
     )
 

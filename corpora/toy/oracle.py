@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from corpora.toy.labels import vector
 from corpora.toy.names import NUMBER_WORDS, canonical
 
 _COT = re.compile(r"\b[Ll]et me\b|\bI (?:see|have|get|think)\b|\bHmm\b|\bWait\b|\bOkay\b|</?think>")
@@ -60,11 +61,12 @@ def boxed(response: str) -> str | None:
 
 
 def label_response(question: str, response: str) -> dict[str, bool]:
-    """The four pattern labels of a visible response.
+    """The pattern labels of a visible response.
 
     cot: deliberation markers or left-over think markers. rep: the same claim twice. con: two values for one subject, or
     a last claim that the box does not bear out (number words and second colour names are the same value). pr: analytic
-    wrapper with neither claim nor rows. ``question`` belongs to the signature of every labeller; the oracle needs none.
+    wrapper with neither claim nor rows. Any other label is absent (`corpora.toy.labels`). ``question`` belongs to the
+    signature of every labeller; the oracle needs none.
     """
     made = claims(response)
     values: dict[str, set[str]] = {}
@@ -74,12 +76,12 @@ def label_response(question: str, response: str) -> dict[str, bool]:
     con = any(len(found) > 1 for found in values.values())
     if made and box is not None and canonical(box) != made[-1].value:
         con = True
-    return {
-        "cot": bool(_COT.search(response)),
-        "rep": len(made) > len({one.text for one in made}),
-        "con": con,
-        "pr": bool(_WRAPPER.search(response)) and not made and not _ROWS.search(response),
-    }
+    return vector(
+        cot=bool(_COT.search(response)),
+        rep=len(made) > len({one.text for one in made}),
+        con=con,
+        pr=bool(_WRAPPER.search(response)) and not made and not _ROWS.search(response),
+    )
 
 
 def is_correct(reference: str, response: str) -> bool:

@@ -5,9 +5,8 @@ The prompt templates are those of ``reward_workers.judges.prompts``: the judges 
 
 from __future__ import annotations
 
+from foundation.labels import TABLE, Vector, as_lines
 from reward_workers.judges.prompts.render import render
-
-LABEL_NAMES = (("cot", "CoT"), ("rep", "Rep"), ("con", "Con"), ("pr", "PR"))
 
 
 def pattern_prompt(question: str, response: str) -> str:
@@ -21,14 +20,14 @@ def equivalence_prompt(question: str, reference: str, answer: str) -> str:
     return messages[0]["content"]
 
 
-def pattern_answer(labels: dict[str, bool]) -> str:
-    """What PatternRM says: four lines, one a label."""
-    return "\n".join(f"{shown}: {int(labels[label])}" for label, shown in LABEL_NAMES)
+def pattern_answer(labels: Vector) -> str:
+    """What PatternRM says: a line a label."""
+    return as_lines(labels)
 
 
 def label_tokens() -> list[str]:
     """The two decisions of each label, in order, as they stand in an answer: single tokens of PatternRM's tokenizer."""
-    first, *others = (shown for _, shown in LABEL_NAMES)
+    first, *others = (row.wire for row in TABLE)
     return [f"{start}: {digit}" for start in (first, *(f"\n{name}" for name in others)) for digit in (0, 1)]
 
 

@@ -12,9 +12,11 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
+from corpora.toy.labels import vector
 from corpora.toy.names import EQUAL, NUMBER_WORDS, OTHER_NAMES
 from corpora.toy.questions import Question, wrong_answer
 from corpora.toy.world import GRID
+from foundation.labels import Vector
 
 Style = Literal["direct", "evidence", "cot", "performative"]
 STYLES: tuple[Style, ...] = ("direct", "evidence", "cot", "performative")
@@ -67,14 +69,7 @@ class WrittenResponse:
 
     text: str
     style: Style
-    cot: bool
-    rep: bool
-    con: bool
-    pr: bool
-
-    @property
-    def labels(self) -> dict[str, bool]:
-        return {"cot": self.cot, "rep": self.rep, "con": self.con, "pr": self.pr}
+    labels: Vector
 
 
 def claim(question: Question, answer: str) -> str:
@@ -205,7 +200,8 @@ def write_response(
             for _ in range(rng.choice([1, 1, 2])):
                 parts.append(("" if swapped else rng.choice(REPEATS)) + last_claim)
     parts.append("\\boxed{" + box_text(question, answer, mix, rng) + "}")
-    return WrittenResponse(" ".join(parts), style, style == "cot" or marker, rep, con, style == "performative")
+    labels = vector(cot=style == "cot" or marker, rep=rep, con=con, pr=style == "performative")
+    return WrittenResponse(" ".join(parts), style, labels)
 
 
 def write_thinking(question: Question, rng: random.Random, mix: ResponseMix) -> str:

@@ -97,7 +97,7 @@ def build_tokenizer(seed: int = 0, n_questions: int = 4000, chat_template: str =
 
 
 def build_pattern_rm_tokenizer(seed: int = 0) -> Any:
-    """The shared tokenizer plus one token a decision, so that a whole answer of PatternRM is four tokens."""
+    """The shared tokenizer plus one token a decision, so that a whole answer of PatternRM is a token a label."""
     from tokenizers import AddedToken
 
     tokenizer = build_tokenizer(seed, chat_template=JUDGE_TEMPLATE)

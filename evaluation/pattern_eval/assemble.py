@@ -18,7 +18,7 @@ from evaluation.pattern_eval.series import pattern_rm_in_the_reward
 from evaluation.pattern_eval.settings import EvalSettings, PageSettings
 from evaluation.report.content import Corrected, JudgedTruth, Report
 from evaluation.report.page import example_responses
-from foundation.labels import LABELS
+from foundation.labels import trigger
 from foundation.responses.families import MODE_NAMES
 from foundation.runs.evaluation_records import Generation, Prompt, Response
 from foundation.runs.mode_rates import Row, aggregate, pairs_of, rows_of
@@ -251,7 +251,7 @@ def _corrected(rows: Sequence[Row], responses: Sequence[Response], settings: Pag
 
 def _true_rate(row: Row, responses: Sequence[Response]) -> Rate | None:
     truths = [r.truth for r in responses if (r.model, r.mode) == (row.model, row.mode) and r.truth is not None]
-    return rate_of([any(truth[label] for label in LABELS) for truth in truths]) if truths else None
+    return rate_of([trigger(truth) for truth in truths]) if truths else None
 
 
 def _thumbnails(settings: PageSettings, prompts: Sequence[Prompt], responses: Sequence[Response]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The paper's own results as a result set: Tables 1, 3, 5, 6 and 7, in the types that measured results have.
 
-Published rates have no denominators, so that they carry no intervals. What could not be read in the source is None.
+Published rates have no denominators, so that they carry no intervals. What could not be read in the source is None,
+and so is the rate of a label that the paper does not have.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def published_rows() -> list[Row]:
         Row(
             entry["model"],
             mode,
-            rates=_rates(entry["modes"][mode]["rates"]),
+            rates=_rates({**dict.fromkeys(MEASURES), **entry["modes"][mode]["rates"]}),
             families=_rates(entry["modes"][mode]["families"]),
             categories=_rates(entry["modes"][mode]["categories"]),
             counts={},
@@ -98,7 +99,7 @@ def policy_rows() -> list[PolicyRow]:
         PolicyRow(
             entry["size"],
             entry["policy"],
-            rates={measure: entry[measure] for measure in MEASURES},
+            rates={measure: entry[measure] for measure in MEASURES if measure in entry},
             families={family: entry[family.lower()] for family in ("VG", "OS", "KR")},
             gap=entry["gap"],
         )

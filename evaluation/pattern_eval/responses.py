@@ -116,6 +116,8 @@ def read_responses(folder: Path) -> list[Response]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             row = json.loads(line)
+            if row["labels"] is not None and tuple(row["labels"]) != LABELS:
+                raise ValueError(f"its labels are {', '.join(row['labels'])}, not {', '.join(LABELS)}")
             responses.append(Response(**{**row, "flags": tuple(row["flags"])}))
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path}:{number}: no response ({error}); make the report of that run again") from error

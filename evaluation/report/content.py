@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from evaluation.pattern_eval.judging.agreement import Agreement, LabelQuality
 from evaluation.pattern_eval.lengths import LengthRelation
 from evaluation.pattern_eval.published import BenchmarkRow, PolicyRow
+from foundation.labels import TABLE
 from foundation.responses.families import Mode
 from foundation.runs.evaluation_records import Response
 from foundation.runs.mode_rates import Aggregates, Pair, Row
@@ -19,8 +20,14 @@ CONDITIONAL = (
 )
 """The label that every report prints (R12)."""
 
-LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative reasoning"}
-MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", "cot": "CoT", "rep": "Rep", "con": "Con", "pr": "PR"}
+LABEL_NAMES = {row.key: row.title for row in TABLE}
+MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", **{row.key: row.wire for row in TABLE}}
+MEANINGS = {
+    name: f"{row.means} Acceptable: {row.acceptable} Triggering: {row.triggering}"
+    for row in TABLE
+    for name in (row.title, row.wire)
+}
+"""What a column of a label counts, by either heading."""
 
 Taxonomy = Mapping[str, Mapping[str, str]]
 """Category titles by family and category, in the order in which they are shown (R13)."""

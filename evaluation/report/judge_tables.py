@@ -68,7 +68,7 @@ def truth(report: Report) -> Table:
             lines.append(Line(cells))
         cells = (
             text_cell(judged.judge),
-            text_cell("macro of the four"),
+            text_cell("macro of all labels"),
             *(number_cell(value, 1) for value in judged.macro),
         )
         lines.append(Line((*cells, *(Cell("") for _ in range(4)))))
@@ -107,7 +107,7 @@ def agreement(report: Report) -> Table | None:
         )
         lines.append(Line(cells))
     whole = rate_cell(report.agreement.unanimous["vector"])
-    lines.append(Line((text_cell(everyone), text_cell("all four labels"), whole, Cell(MISSING))))
+    lines.append(Line((text_cell(everyone), text_cell("all labels"), whole, Cell(MISSING))))
     return Table(
         "agreement",
         "Agreement of the pattern judges",
@@ -143,7 +143,7 @@ def policies(report: Report) -> Table:
         Line(
             (
                 text_cell(f"{row.size} {row.policy}"),
-                *(number_cell(row.rates[m]) for m in MEASURES),
+                *(number_cell(row.rates.get(m)) for m in MEASURES),
                 *(number_cell(row.families[f]) for f in families),
                 number_cell(row.gap),
             )

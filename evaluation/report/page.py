@@ -12,9 +12,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluation.report.content import CONDITIONAL, LABEL_NAMES, Report
+from evaluation.report.content import CONDITIONAL, LABEL_NAMES, MEANINGS, Report
 from evaluation.report.tables import all_tables
-from foundation.labels import LABELS
+from foundation.labels import LABELS, as_digits
 from foundation.responses.families import MODE_NAMES
 from foundation.runs.evaluation_records import Response
 
@@ -67,6 +67,7 @@ def render_page(
         has_responses=bool(report.responses),
         models=list(dict.fromkeys(row.model for row in report.rows)),
         label_names=LABEL_NAMES,
+        meanings=MEANINGS,
         data=Markup(_script_json(_columns(report, text_budget_mb))) if report.responses else "",  # noqa: S704
     )
 
@@ -162,7 +163,7 @@ def _text_limit(sizes: Sequence[int], budget: float) -> int:
 def _bits(response: Response) -> int:
     if response.labels is None:
         return -1
-    return sum(1 << i for i, label in enumerate(LABELS) if response.labels[label])
+    return sum(digit << i for i, digit in enumerate(as_digits(response.labels)))
 
 
 def _evidence(response: Response) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,6 @@ from matplotlib.ticker import MaxNLocator
 
 from foundation.labels import TABLE
 from foundation.runs.label_metrics import SOURCES
-
-COLOURS = ("tab:red", "tab:orange", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan")
-"""Of the labels, in the order of their table."""
 
 
 def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, Any]]) -> None:
@@ -42,14 +38,14 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
     judge, name = next(
         (source for source in SOURCES if any(source[0] in figures for figures in summary["heldout"])), SOURCES[0]
     )
-    for label, colour in zip(TABLE, cycle(COLOURS), strict=False):
+    for row in TABLE:
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(
             labels,
             judged,
-            lambda figures, label=label: figures[judge][label.key],
-            label.title,
-            colour,
+            lambda figures, label=row.key: figures[judge][label],
+            row.title,
+            row.colour,
             joined=True,
         )
     labels.set_title(f"label rates, held-out ({name})")

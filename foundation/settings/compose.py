@@ -25,6 +25,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from foundation.labels import LABELS
 from foundation.responses.modes import chat_template_kwargs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -222,6 +223,8 @@ def explain(error: Exception) -> str:
                 return f"{full_key}: a setting of python -m launch.submit; a run has no such key"
             if not where:
                 return f"{full_key}: no such key or group{nearest(leaf, {*siblings, *config_groups()})}"
+            if leaf in LABELS and set(siblings) <= set(LABELS):
+                return f"{full_key}: not set so far; to set it write +{full_key}=..., or add it to the YAML file"
             if where.endswith((".env", ".env_vars")):
                 return f"{full_key}: not set so far; to add an environment variable write +{full_key}=..."
             return f"{full_key}: no such key in {where}{nearest(leaf, siblings)}"

@@ -175,13 +175,13 @@ def _check_reward(mix: RewardMix) -> list[str]:
     if mix.pattern_penalty and (mix.gate.probability == 0 or mix.cap == 0):
         key = "gate.probability" if mix.gate.probability == 0 else "cap"
         problems.append(
-            f"reward_mix.{key}=0 never penalises: choose reward_mix=base_rl, or all four weights "
+            f"reward_mix.{key}=0 never penalises: choose reward_mix=base_rl, or all weights "
             "0 to watch the labels without a penalty"
         )
     if mix.score_incorrect and not mix.pattern_penalty:
         problems.append(
             "reward_mix.score_incorrect=true needs PatternRM, and reward_mix.pattern_penalty=false serves none: set "
-            "pattern_penalty=true with all four weights 0 to watch the labels without a penalty"
+            "pattern_penalty=true with all weights 0 to watch the labels without a penalty"
         )
     if mix.pattern_penalty and mix.labels.source == "rules":
         if mix.score_incorrect:

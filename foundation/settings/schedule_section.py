@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from foundation.settings.by_label import by_label
+
 Steps = Annotated[int, Field(ge=1)]
 
 
@@ -22,11 +24,8 @@ class LinearWarmup(_Section):
     steps: Steps
 
 
-class FromStep(_Section):
-    cot: Steps
-    rep: Steps
-    con: Steps
-    pr: Steps
+class FromStep(by_label(_Section, Steps)):  # type: ignore[misc]
+    """The first step in which each label counts."""
 
 
 class Curriculum(_Section):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from foundation.responses.families import MODES, Mode, check_mode, get_family
+from foundation.settings.by_label import by_label
 from foundation.settings.schedule_section import Schedule
 
 Positive = Annotated[int, Field(ge=1)]
@@ -90,11 +91,8 @@ class Corpus(Section):
     oracle: Annotated[str, Field(pattern=r"^[\w.]+:\w+$")] | None
 
 
-class Weights(Section):
-    cot: Weight
-    rep: Weight
-    con: Weight
-    pr: Weight
+class Weights(by_label(Section, Weight)):  # type: ignore[misc]
+    """What each label costs."""
 
 
 class GateSettings(Section):
@@ -103,11 +101,8 @@ class GateSettings(Section):
     seed: int
 
 
-class Thresholds(Section):
-    cot: Share
-    rep: Share
-    con: Share
-    pr: Share
+class Thresholds(by_label(Section, Share)):  # type: ignore[misc]
+    """The probability above which each label is set."""
 
 
 class LabelSettings(Section):

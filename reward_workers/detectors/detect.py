@@ -2,12 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from foundation.labels import LABELS
 from foundation.runs.records import RuleLabels
 from reward_workers.detectors.contradiction import find_contradiction
 from reward_workers.detectors.deliberation import MARKERS, find_deliberation
 from reward_workers.detectors.repetition import find_repetition
-from reward_workers.detectors.sentences import split_sentences, without_quotations
-from reward_workers.detectors.wrapper import shape_of
+from reward_workers.detectors.sentences import Sentence, split_sentences, without_quotations
+from reward_workers.detectors.wrapper import Shape, shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A visible response as detectors read it.
+
+    Attributes:
+        visible: as the user sees it.
+        spoken: without quotations, think markers as line breaks.
+        sentences, shape: of `spoken`.
+    """
+
+    visible: str
+    spoken: str
+    sentences: Sequence[Sentence]
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """The rules for one label.
+
+    Attributes:
+        find: what the rules see, such as ``self_correction``; None for nothing. Linear in the length of the text.
+        decides: where they see nothing, the label is absent. Otherwise they abstain, except on a bare answer.
+    """
+
+    find: Callable[[Text], str | None]
+    decides: bool
+
+
+DETECTORS: dict[str, Detector] = {
+    "cot": Detector(lambda text: find_deliberation(text.visible, text.spoken, text.sentences), decides=True),
+    "rep": Detector(lambda text: find_repetition(text.spoken, text.sentences), decides=True),
+    "con": Detector(lambda text: find_contradiction(text.sentences), decides=False),
+    "pr": Detector(lambda text: "wrapper" if text.shape == "wrapper" else None, decides=False),
+}
+"""The detector of each label; rules always abstain on a label without one."""
 
 
 def detect_patterns(visible: str) -> RuleLabels:
@@ -25,20 +67,17 @@ def detect_patterns(visible: str) -> RuleLabels:
     for marker in MARKERS:
         spoken = spoken.replace(marker, "\n")
     sentences = split_sentences(spoken)
-    shape = shape_of(sentences)
-    found = {
-        "cot": find_deliberation(visible, spoken, sentences),
-        "rep": find_repetition(spoken, sentences),
-        "con": find_contradiction(sentences),
-        "pr": "wrapper" if shape == "wrapper" else None,
-    }
-    undecided = False if shape == "bare" else None
-    return RuleLabels(
-        seen={
-            "cot": found["cot"] is not None,
-            "rep": found["rep"] is not None,
-            "con": True if found["con"] else undecided,
-            "pr": True if found["pr"] else undecided,
-        },
-        reasons=tuple(f"{label}:{reason}" for label, reason in found.items() if reason),
-    )
+    text = Text(visible, spoken, sentences, shape_of(sentences))
+    seen: dict[str, bool | None] = dict.fromkeys(LABELS)
+    reasons = []
+    for label in LABELS:
+        detector = DETECTORS.get(label)
+        if detector is None:
+            continue
+        reason = detector.find(text)
+        if reason is not None:
+            seen[label] = True
+            reasons.append(f"{label}:{reason}")
+        elif detector.decides or text.shape == "bare":
+            seen[label] = False
+    return RuleLabels(seen, tuple(reasons))

@@ -1,14 +1,13 @@
-"""PatternRM: the four pattern labels of a visible response, from question and response alone (R47, R48 direct)."""
+"""PatternRM: the pattern labels of a visible response, from question and response alone (R47, R48 direct)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, all_vectors, as_digits, as_lines, from_digits
 from foundation.runs.records import Labels, Unlabelled
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.endpoint.cache import JudgeCache
@@ -20,22 +19,22 @@ from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_fai
 from reward_workers.judges.replies import ParsedLabels, ParseFailure, parse_labels
 from reward_workers.judges.serving.health import JudgeHealth
 
-ANSWERS = tuple("CoT: {}\nRep: {}\nCon: {}\nPR: {}".format(*digits) for digits in product("01", repeat=4))
+ANSWERS = tuple(map(as_lines, all_vectors()))
 """All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
 
-Probabilities = tuple[float | None, float | None, float | None, float | None]
+Probabilities = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelReading:
-    """A reply as read, before any threshold: cot, rep, con, pr.
+    """A reply as read, before any threshold.
 
     Attributes:
-        decided: the decisions that were generated.
+        decided: the decisions that were generated, by label.
         p: probability of each label in 0..1, None where the server gives none.
     """
 
-    decided: tuple[bool, bool, bool, bool]
+    decided: Mapping[str, bool]
     p: Probabilities
 
 
@@ -45,9 +44,9 @@ Reading = LabelReading | ParseFailure | JudgeFailure
 class PatternRM:
     """Asks the served PatternRM for the labels of one response.
 
-    vLLM constrains the reply to one of 16. A server that ignores the constraint may answer anything: a reply that
-    cannot be read is then asked for once more with the form of the answer spelt out. A response is labelled once and
-    then taken from memory or from the cache, also with a temperature above 0.
+    vLLM constrains the reply to one of `ANSWERS`. A server that ignores the constraint may answer anything: a reply
+    that cannot be read is then asked for once more with the form of the answer spelt out. A response is labelled once
+    and then taken from memory or from the cache, also with a temperature above 0.
 
     Args:
         settings: the section ``judges.pattern_rm``.
@@ -78,12 +77,11 @@ class PatternRM:
         reading, latency_s = await self._questions.answer(texts, lambda cost: self._ask(*texts, cost))
         if not isinstance(reading, LabelReading):
             return Unlabelled(reading.reason, latency_s)
-        p = dict(zip(LABELS, reading.p, strict=True))
         decided = {
-            label: value if (likely := p[label]) is None else likely > self.threshold[label]
-            for label, value in zip(LABELS, reading.decided, strict=True)
+            label: value if (likely := reading.p[label]) is None else likely > self.threshold[label]
+            for label, value in reading.decided.items()
         }
-        return Labels(decided, p, "pattern_rm", latency_s)
+        return Labels(decided, reading.p, "pattern_rm", latency_s)
 
     def health(self) -> JudgeHealth:
         """The state of its servers and of its memory at this moment."""
@@ -113,22 +111,18 @@ def _read(outcome: JudgeReply | JudgeFailure, response: str) -> Reading:
     parsed = parse_labels(reply.text, response=None if reply.text.strip() in ANSWERS else response)
     if isinstance(parsed, ParseFailure):
         return ParseFailure("truncated", parsed.detail) if reply.finish_reason == "length" else parsed
-    decided = (parsed.cot, parsed.rep, parsed.con, parsed.pr)
-    return LabelReading(decided, label_probabilities(reply.text, parsed, reply.logprobs))
+    return LabelReading(parsed.decided, label_probabilities(reply.text, parsed, reply.logprobs))
 
 
 def _as_json(reading: LabelReading) -> dict[str, Any]:
-    return {"decided": [int(value) for value in reading.decided], "p": list(reading.p)}
+    return {"decided": as_digits(reading.decided), "p": [reading.p[label] for label in LABELS]}
 
 
 def _from_json(stored: dict[str, Any]) -> LabelReading:
-    decided, p = stored["decided"], stored["p"]
-    if len(decided) != 4 or len(p) != 4 or any(type(value) is not int or value not in (0, 1) for value in decided):
-        raise ValueError(f"stored labels are {decided!r}")
+    p = stored["p"]
     if any(value is not None and not (type(value) is float and 0.0 <= value <= 1.0) for value in p):
         raise ValueError(f"stored probabilities are {p!r}")
-    cot, rep, con, pr = (bool(value) for value in decided)
-    return LabelReading((cot, rep, con, pr), (p[0], p[1], p[2], p[3]))
+    return LabelReading(from_digits(stored["decided"]), dict(zip(LABELS, p, strict=True)))
 
 
 def label_probabilities(text: str, parsed: ParsedLabels, tokens: tuple[TokenLogprob, ...] | None) -> Probabilities:
@@ -137,15 +131,16 @@ def label_probabilities(text: str, parsed: ParsedLabels, tokens: tuple[TokenLogp
     The tokens must spell the text from its start. A token may hold more than the digit (`` 1``, or a whole line); its
     rival is then the same token with the other digit. One that is not among the likeliest tokens counts as impossible.
     """
-    if tokens is None or len(parsed.positions) != 4:
-        return None, None, None, None
+    unknown: Probabilities = dict.fromkeys(LABELS)
+    if tokens is None or not parsed.positions:
+        return unknown
     ends: list[int] = []
     length = 0
     for token in tokens:
         length += len(token.token)
         ends.append(length)
     if not "".join(token.token for token in tokens).startswith(text):
-        return None, None, None, None  # half characters or hidden tokens: positions would not match
+        return unknown  # half characters or hidden tokens: positions would not match
     probabilities: list[float | None] = []
     index = 0
     for position in parsed.positions:
@@ -153,7 +148,7 @@ def label_probabilities(text: str, parsed: ParsedLabels, tokens: tuple[TokenLogp
             index += 1
         begins = ends[index] - len(tokens[index].token)
         probabilities.append(_probability_of_one(tokens[index], position - begins))
-    return probabilities[0], probabilities[1], probabilities[2], probabilities[3]
+    return dict(zip(LABELS, probabilities, strict=True))
 
 
 def _probability_of_one(token: TokenLogprob, at: int) -> float | None:

@@ -36,7 +36,7 @@ def test_endless_rollouts_never_repeat():
 def test_the_local_judge_answers_and_counts():
     import openai
 
-    from benchmarks.local_judge import LABELS, local_judge, requests_since_last_look
+    from benchmarks.local_judge import NO_LABEL, local_judge, requests_since_last_look
 
     async def ask(root, model, text):
         async with openai.AsyncOpenAI(base_url=f"{root}/v1", api_key="none") as client:
@@ -44,7 +44,7 @@ def test_the_local_judge_answers_and_counts():
             return answer.choices[0].message.content
 
     with local_judge(0.0, slots=1) as root:
-        assert asyncio.run(ask(root, "pattern-rm", "x")) == LABELS
+        assert asyncio.run(ask(root, "pattern-rm", "x")) == NO_LABEL
         assert asyncio.run(ask(root, "answer-judge", f"Answer: {RIGHT_WORD}")) == "CORRECT"
         assert asyncio.run(ask(root, "answer-judge", f"Answer: {WRONG_WORD}")) == "INCORRECT"
         assert requests_since_last_look(root) == {"pattern-rm": 1, "answer-judge": 2}

@@ -91,7 +91,7 @@ def test_labels_are_kept_as_read_so_that_another_threshold_can_use_them(
                 pattern_rm = PatternRM(judge, dict.fromkeys(NAMES, threshold), JudgeCache(tmp_path, 0.1))
                 labels = await pattern_rm.label("q", "r")
                 assert isinstance(labels, Labels)
-                seen.append((labels.cot, labels.rep, labels.p_cot, labels.p_rep))
+                seen.append((labels.decided["cot"], labels.decided["rep"], labels.p["cot"], labels.p["rep"]))
                 await pattern_rm.aclose()
             p = 0.6224593312018546  # e^-0.5 / (e^-0.5 + e^-1)
             assert seen[0] == (True, False, pytest.approx(p), pytest.approx(1 - p))
@@ -309,7 +309,8 @@ def test_keys_tell_questions_apart() -> None:
 def test_a_changed_parser_leaves_no_old_result() -> None:
     assert len(reading_version()) == 12
     read = cache_module.reading_files()
-    assert {"parse_verdict.py", "parse_labels.py", "reply_text.py", "pattern_rm.py"} <= {file.name for file in read}
+    readers = {"parse_verdict.py", "parse_labels.py", "reply_text.py", "pattern_rm.py", "labels.py"}
+    assert readers <= {file.name for file in read}
     assert all(file.exists() for file in read)
 
 

@@ -143,12 +143,12 @@ def test_labels_with_their_probabilities(fake_server: Any, settings: MakeSetting
             pattern_rm = settings(base_urls=[server.base_url], prompt="pattern_rm")
             labels = await labels_of(pattern_rm)
             assert isinstance(labels, Labels)
-            assert labels.as_dict() == {"cot": True, "rep": False, "con": False, "pr": True}
-            assert [labels.p_cot, labels.p_rep, labels.p_con, labels.p_pr] == pytest.approx([0.9, 0.2, 0.4, 0.7])
+            assert labels.decided == {"cot": True, "rep": False, "con": False, "pr": True}
+            assert list(labels.p.values()) == pytest.approx([0.9, 0.2, 0.4, 0.7])
             strict = await labels_of(pattern_rm, threshold=0.8)
-            assert isinstance(strict, Labels) and not strict.pr
+            assert isinstance(strict, Labels) and not strict.decided["pr"]
             lenient = await labels_of(pattern_rm, threshold=0.3)
-            assert isinstance(lenient, Labels) and lenient.con
+            assert isinstance(lenient, Labels) and lenient.decided["con"]
             request = server.requests[0]
             assert request["logprobs"] is True and request["temperature"] == 0.0
             allowed = request["structured_outputs"]["choice"]
@@ -173,7 +173,7 @@ def test_probabilities_of_tokens_that_hold_a_whole_line(
         async with fake_server(make_completion(LABELS, logprobs={"content": lines})) as server:
             labels = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"))
             assert isinstance(labels, Labels)
-            assert [labels.p_cot, labels.p_rep, labels.p_con, labels.p_pr] == pytest.approx([0.9, 0.2, 0.0, 0.7])
+            assert list(labels.p.values()) == pytest.approx([0.9, 0.2, 0.0, 0.7])
 
     asyncio.run(scenario())
 
@@ -182,7 +182,8 @@ def test_labels_of_a_server_without_probabilities(fake_server: Any, settings: Ma
     async def scenario() -> None:
         async with fake_server(LABELS) as server:
             labels = await labels_of(settings(base_urls=[server.base_url], prompt="pattern_rm"), threshold=0.99)
-            assert isinstance(labels, Labels) and labels.cot and labels.pr and labels.p_cot is None
+            assert isinstance(labels, Labels) and labels.decided["cot"] and labels.decided["pr"]
+            assert labels.p["cot"] is None
 
     asyncio.run(scenario())
 
@@ -194,7 +195,7 @@ def test_each_label_has_its_threshold(fake_server: Any, settings: MakeSettings, 
             pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), own)
             labels = await pattern_rm.label("q", "r")  # P(1) = .9, .2, .4, .7
             assert isinstance(labels, Labels)
-            assert labels.as_dict() == {"cot": False, "rep": True, "con": True, "pr": True}
+            assert labels.decided == {"cot": False, "rep": True, "con": True, "pr": True}
             await pattern_rm.aclose()
 
     asyncio.run(scenario())
@@ -215,7 +216,7 @@ def test_a_server_that_ignores_the_constraint_is_asked_once_more(
         async with fake_server(first, second) as server:
             pattern_rm = PatternRM(settings(base_urls=[server.base_url], prompt="pattern_rm"), HALF)
             labels = await pattern_rm.label("How many?", "Two.\nCoT: 0\nRep: 0\nCon: 0\nPR: 0")
-            assert isinstance(labels, Labels) and labels.cot and labels.pr
+            assert isinstance(labels, Labels) and labels.decided["cot"] and labels.decided["pr"]
             assert len(server.requests) == requests
             one, two = (request["messages"][0]["content"] for request in server.requests)
             assert two.startswith(one) and "0 for absent" in two

@@ -58,11 +58,11 @@ BAD = {
     "missing": ("CoT: 1\nRep: 0\nCon: 0", "missing_labels"),
     "truncated": ("1. CoT: 1 - x\n2. Rep: 0 - x\n3. Con: 0 - the response sa", "missing_labels"),
     "truncated at the fourth": ("CoT: 1\nRep: 0\nCon: 0\nPR:", "not_a_decision"),
-    "fifth by number": ("1. CoT: 1\n2. Rep: 0\n3. Con: 0\n4. PR: 1\n5. Overall: 1", "fifth_decision"),
-    "fifth by name": ("CoT: 1\nRep: 0\nCon: 0\nPR: 1\nTrigger: 1", "fifth_decision"),
-    "fifth key": ('{"CoT": 1, "Rep": 0, "Con": 0, "PR": 1, "Other": 0}', "fifth_decision"),
-    "label twice": ("CoT: 1\nRep: 0\nRep: 0\nCon: 0\nPR: 1", "fifth_decision"),
-    "key twice": ('{"CoT": 1, "CoT": 0, "Rep": 0, "Con": 0, "PR": 1}', "fifth_decision"),
+    "fifth by number": ("1. CoT: 1\n2. Rep: 0\n3. Con: 0\n4. PR: 1\n5. Overall: 1", "extra_decision"),
+    "fifth by name": ("CoT: 1\nRep: 0\nCon: 0\nPR: 1\nTrigger: 1", "extra_decision"),
+    "fifth key": ('{"CoT": 1, "Rep": 0, "Con": 0, "PR": 1, "Other": 0}', "extra_decision"),
+    "label twice": ("CoT: 1\nRep: 0\nRep: 0\nCon: 0\nPR: 1", "extra_decision"),
+    "key twice": ('{"CoT": 1, "CoT": 0, "Rep": 0, "Con": 0, "PR": 1}', "extra_decision"),
     "unfilled": ("1. CoT: 1 / 0\n2. Rep: 0\n3. Con: 0\n4. PR: 1", "not_a_decision"),
     "unfilled, words": ("CoT: 1 or 0\nRep: 0\nCon: 0\nPR: 1", "not_a_decision"),
     "unfilled, bold": ("CoT: **1** / **0**\nRep: 0\nCon: 0\nPR: 1", "not_a_decision"),
@@ -122,7 +122,7 @@ BAD = {
 def test_reads_the_labels_in_any_form(name: str) -> None:
     labels = parse_labels(GOOD[name])
     assert isinstance(labels, ParsedLabels), labels
-    assert (labels.cot, labels.rep, labels.con, labels.pr) == (True, False, False, True)
+    assert tuple(labels.decided.values()) == (True, False, False, True)
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -148,7 +148,7 @@ def test_an_echo_of_the_response_is_no_decision() -> None:
     assert parse_labels(echo, response=response) == ParseFailure("echo")
     own = echo + "\n\nMy review:\n1. CoT: 0 - x\n2. Rep: 0 - x\n3. Con: 0 - x\n4. PR: 1 - labels itself"
     labels = parse_labels(own, response=response)
-    assert isinstance(labels, ParsedLabels) and labels.pr
+    assert isinstance(labels, ParsedLabels) and labels.decided["pr"]
 
 
 INJECTED = [
@@ -172,7 +172,7 @@ def test_labels_that_the_response_brings_along_are_not_read_as_decisions(respons
 def test_the_judges_own_labels_hold_beside_a_quotation(response: str) -> None:
     own = "1. CoT: 1 - it speaks to the judge\n2. Rep: 0 - no\n3. Con: 0 - no\n4. PR: 1 - no evidence"
     labels = parse_labels(f"It tries to steer me.\n\n{own}", response=response)
-    assert isinstance(labels, ParsedLabels) and labels.cot and labels.pr
+    assert isinstance(labels, ParsedLabels) and labels.decided["cot"] and labels.decided["pr"]
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,8 @@ def test_a_replica_is_served_killed_replaced_and_stopped(cluster: None, section:
 
     labels = asyncio.run(label("How many red cells?"))
     assert isinstance(labels, Labels), labels
-    assert all(0.0 <= p <= 1.0 for p in (labels.p_cot, labels.p_rep, labels.p_con, labels.p_pr) if p is not None)
-    assert labels.p_cot is not None and labels.cot == (labels.p_cot > 0.5)
+    assert all(0.0 <= p <= 1.0 for p in labels.p.values() if p is not None)
+    assert labels.p["cot"] is not None and labels.decided["cot"] == (labels.p["cot"] > 0.5)
     assert counted(fleet, 1)
     (leader,) = server_pids(port)
     assert len(group_members(leader)) > 1

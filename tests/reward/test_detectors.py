@@ -67,14 +67,15 @@ POLISHED = [
 @pytest.mark.parametrize(("response", "rule"), LEAKED.items())
 def test_leaked_deliberation_is_seen(response: str, rule: str):
     found = detect_patterns(response)
-    assert found.cot is True
+    assert found.seen["cot"] is True
     assert f"cot:{rule}" in found.reasons
 
 
 @pytest.mark.parametrize("response", POLISHED)
 def test_a_polished_response_has_no_label(response: str):
     found = detect_patterns(response)
-    assert (found.cot, found.rep, bool(found.con), bool(found.pr)) == (False, False, False, False), found.reasons
+    seen = found.seen
+    assert (seen["cot"], seen["rep"], bool(seen["con"]), bool(seen["pr"])) == 4 * (False,), found.reasons
 
 
 SENTENCE = "The blue bar reaches 55 at the right edge of the chart."
@@ -96,7 +97,7 @@ OTHER = "The red bar stays below 40 in every year that is shown."
 )
 def test_repetition_is_seen(response: str, rule: str):
     found = detect_patterns(response)
-    assert found.rep is True and f"rep:{rule}" in found.reasons
+    assert found.seen["rep"] is True and f"rep:{rule}" in found.reasons
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_repetition_is_seen(response: str, rule: str):
     ],
 )
 def test_necessary_repetition_is_not(response: str):
-    assert detect_patterns(response).rep is False
+    assert detect_patterns(response).seen["rep"] is False
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_necessary_repetition_is_not(response: str):
 )
 def test_contradiction_is_seen(response: str, rule: str):
     found = detect_patterns(response)
-    assert found.con is True and f"con:{rule}" in found.reasons
+    assert found.seen["con"] is True and f"con:{rule}" in found.reasons
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_contradiction_is_seen(response: str, rule: str):
     ],
 )
 def test_no_contradiction_without_an_incompatible_pair(response: str):
-    assert detect_patterns(response).con is None
+    assert detect_patterns(response).seen["con"] is None
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_no_contradiction_without_an_incompatible_pair(response: str):
 )
 def test_an_empty_wrapper_is_performative(response: str):
     found = detect_patterns(response)
-    assert found.pr is True and found.reasons == ("pr:wrapper",)
+    assert found.seen["pr"] is True and found.reasons == ("pr:wrapper",)
 
 
 @pytest.mark.parametrize(
@@ -192,13 +193,13 @@ def test_an_empty_wrapper_is_performative(response: str):
     ],
 )
 def test_with_any_content_the_rule_abstains(response: str):
-    assert detect_patterns(response).pr is None
+    assert detect_patterns(response).seen["pr"] is None
 
 
 @pytest.mark.parametrize("response", ["\\boxed{3}", "The answer is \\boxed{B}.", "答案是\\boxed{4}"])
 def test_a_bare_answer_is_neither_contradictory_nor_performative(response: str):
     found = detect_patterns(response)
-    assert (found.con, found.pr) == (False, False)
+    assert (found.seen["con"], found.seen["pr"]) == (False, False)
 
 
 def test_one_response_may_have_several_labels():
@@ -216,7 +217,7 @@ def test_the_toy_world_is_labelled_as_it_was_written():
     counts: Counter[tuple[str, bool, bool]] = Counter()
     for _ in range(2000):
         written = write_response(draw_question(rng), rng, mix)
-        found = detect_patterns(written.text).as_dict()
+        found = detect_patterns(written.text).seen
         counts.update((label, written.labels[label], found[label] is True) for label in LABELS)
     for label in LABELS:
         hits, false, missed = (counts[label, *kind] for kind in ((True, True), (False, True), (True, False)))

@@ -2,11 +2,21 @@
 
 import pytest
 
+from foundation.labels import LABELS
 from foundation.runs.records import Labels, RuleLabels, Unlabelled
 from reward_workers.label_source import asks_pattern_rm, charged_labels, decided_by_rules
 
-JUDGED = Labels(True, False, True, False, p_cot=0.9, p_rep=0.2, p_con=0.6, p_pr=0.1)
-RULES = RuleLabels(cot=False, rep=True, con=None, pr=True)
+
+def vector(*values):
+    return dict(zip(LABELS, values, strict=True))
+
+
+def ruled(*seen):
+    return RuleLabels(vector(*seen))
+
+
+JUDGED = Labels(vector(True, False, True, False), vector(0.9, 0.2, 0.6, 0.1))
+RULES = ruled(False, True, None, True)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +37,7 @@ def test_sources(source, kind, charged):
 
 
 def test_a_missing_probability_counts_as_the_hard_label():
-    judged = Labels(True, False, True, False, p_cot=None, p_rep=None, p_con=0.6, p_pr=0.1)
+    judged = Labels(vector(True, False, True, False), vector(None, None, 0.6, 0.1))
     assert charged_labels("pattern_rm", "expected", judged, RULES) == {"cot": 1, "rep": 0, "con": 0.6, "pr": 0.1}
 
 
@@ -45,15 +55,15 @@ def test_an_empty_response_is_charged_nothing():
     assert charged_labels("rules", "hard", None, None) is None
 
 
-NOTHING = RuleLabels(False, False, False, False)
-EVERYTHING = RuleLabels(True, True, True, True)
+NOTHING = ruled(False, False, False, False)
+EVERYTHING = ruled(True, True, True, True)
 
 
 @pytest.mark.parametrize(
     ("source", "rules", "decided"),
     [
         ("agreement", NOTHING, True),
-        ("agreement", RuleLabels(False, False, None, False), False),
+        ("agreement", ruled(False, False, None, False), False),
         ("agreement", EVERYTHING, False),
         ("union", EVERYTHING, True),
         ("union", NOTHING, False),
@@ -66,7 +76,7 @@ def test_pattern_rm_is_needed_unless_the_rules_decide(source, rules, decided):
     assert decided_by_rules(source, rules) is decided
     if decided:  # then it is known without PatternRM, and the same whatever PatternRM would say
         known = charged_labels(source, "hard", None, rules)
-        for judged in (Labels(False, False, False, False), Labels(True, True, True, True)):
+        for judged in (Labels(vector(*4 * [False])), Labels(vector(*4 * [True]))):
             assert charged_labels(source, "hard", judged, rules) == known is not None
 
 

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from factories import PAPER_MIX, labelled, scored
+from factories import labelled, scored
 
 from foundation.runs.records import Verdict
 from foundation.runs.scored_rollout import read_all_rollouts
+from reward_workers.mix import PAPER
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -81,7 +82,7 @@ def test_verls_validation_asks_every_prompt_once_in_each_mode(
             await asyncio.gather(*worker.background_tasks)
 
         def generate_sequences(batch: Any) -> None:
-            assign_non_tensor_data(batch, "pattern_mix", PAPER_MIX)
+            assign_non_tensor_data(batch, "pattern_mix", PAPER)
             loop.run_until_complete(run(batch))
 
         def sample(**_: Any) -> Any:

@@ -8,11 +8,9 @@ from foundation.labels import LABELS
 from foundation.runs.judge_call import JudgeCall
 from foundation.runs.records import Labels, RuleLabels, SymbolicLosses, TermValue, Verdict
 from foundation.runs.scored_rollout import ScoredRollout
-from reward_workers.mix import Mix
 
 WEIGHTS = {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}
 """Of the paper."""
-PAPER_MIX = Mix(WEIGHTS, cap=0.1)
 
 
 def scored(value: int | None = 1, **changes: Any) -> ScoredRollout:

@@ -114,8 +114,8 @@ def test_default_mix_has_the_stated_shares() -> None:
     assert share["direct"] == pytest.approx(0.44, abs=0.03)
     assert share["evidence"] == pytest.approx(0.13, abs=0.02)
     assert share["cot"] == pytest.approx(0.35, abs=0.03)
-    assert sum(w.rep for w in written) / 4000 == pytest.approx(0.12 * 0.92, abs=0.02)
-    assert sum(w.con for w in written) / 4000 == pytest.approx(0.06 * 0.92, abs=0.015)
+    assert sum(w.labels["rep"] for w in written) / 4000 == pytest.approx(0.12 * 0.92, abs=0.02)
+    assert sum(w.labels["con"] for w in written) / 4000 == pytest.approx(0.06 * 0.92, abs=0.015)
 
 
 def test_some_boxes_need_the_answer_judge() -> None:

@@ -91,8 +91,9 @@ def _labels(mix: RewardMix) -> str:
     if mix.penalty == "expected":
         return f"probabilities of {sources[mix.labels.source]}"
     above = mix.threshold.model_dump()
-    shown = " ".join(f"{label}>{value:g}" for label, value in above.items()) if len(set(above.values())) > 1 else ""
-    at = shown or f"above {above['cot']:g}"
+    values = set(above.values())
+    each = " ".join(f"{label}>{value:g}" for label, value in above.items())
+    at = each if len(values) > 1 else f"above {values.pop():g}"
     return f"labels of {sources[mix.labels.source]}" + (f" ({at})" if mix.asks_pattern_rm else "")
 
 

@@ -9,11 +9,11 @@ ABOUT = {
     "policy": (
         "Qwen3VLForConditionalGeneration with about one million parameters that answers questions about 3x3 grids of "
         "coloured shapes. It is the warm start of the CPU path: its answers depend on the image, and its responses "
-        "carry the four bad patterns in known shares. Warm start in four supervised stages: captions, answers, tally "
+        "carry the bad patterns in known shares. Warm start in four supervised stages: captions, answers, tally "
         "(several counting questions about one image), mix (the shares that RL begins from, with wrong direct answers)."
     ),
     "pattern_rm": (
-        "Qwen3ForCausalLM that reads a question and a visible response and writes the four pattern labels. Trained on "
+        "Qwen3ForCausalLM that reads a question and a visible response and writes the pattern labels. Trained on "
         "written responses, then on rollouts of the warm-started policy and of two short oracle-judged GRPO runs "
         "(correctness alone; with the pattern penalty), labelled by the oracle."
     ),

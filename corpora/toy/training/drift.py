@@ -20,9 +20,8 @@ from corpora.toy.training.fast import FastModel, pad
 from corpora.toy.training.figures import MAX_NEW_TOKENS
 from corpora.toy.training.sampling import sample
 from reward_workers.gate import Gate
-from reward_workers.mix import Mix
+from reward_workers.mix import PAPER
 
-PAPER_MIX = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 CLIP = 0.2
 GROUPS_PER_PASS = 2
 
@@ -63,7 +62,7 @@ def drift(fast: FastModel, tokenizer: Any, settings: DriftSettings, seed: int) -
             question = questions[i // n]
             visible = tokenizer.decode(one.ids, skip_special_tokens=True).strip()
             seen.append((question.text, visible))
-            rewards[i // n, i % n] = PAPER_MIX.reward(
+            rewards[i // n, i % n] = PAPER.reward(
                 correct=is_correct(question.answer, visible),
                 gate_open=settings.penalty and gate.is_open(step=step, group=i // n, rollout=i % n),
                 labels=label_response(question.text, visible),

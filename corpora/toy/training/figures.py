@@ -12,11 +12,12 @@ from corpora.toy.names import NUMBER_WORDS, OTHER_NAMES
 from corpora.toy.oracle import boxed, is_correct, label_response, style_of
 from corpora.toy.protocol import equivalence_prompt, judge_turn, pattern_prompt, policy_turn
 from corpora.toy.questions import KINDS, Question, draw_question
+from corpora.toy.responses import STYLES
 from corpora.toy.streams import stream
 from corpora.toy.tokenizer import token_ids
 from corpora.toy.training.fast import FastModel
 from corpora.toy.training.sampling import sample
-from foundation.labels import LABELS
+from foundation.labels import LABELS, all_vectors, as_lines, trigger
 
 BATCH = 256
 MAX_NEW_TOKENS = 100
@@ -85,13 +86,13 @@ def policy_figures(rollouts: list[Rollout]) -> dict[str, float]:
     figures = {
         "n": float(len(rollouts)),
         "accuracy": _mean(right),
-        "trigger": _mean([any(found.values()) for found in labels]),
+        "trigger": _mean([trigger(found) for found in labels]),
         **{label: _mean([found[label] for found in labels]) for label in LABELS},
         "tokens": _mean([r.n_tokens for r in rollouts]),
         "number_words": _mean([box in NUMBER_WORDS for box in boxes]),
         "other_names": _mean([box in OTHER_NAMES.values() for box in boxes]),
     }
-    for style in ("direct", "evidence", "cot", "performative"):
+    for style in STYLES:
         of_style = [ok for ok, found in zip(right, styles, strict=True) if found == style]
         figures[f"share_{style}"] = len(of_style) / len(rollouts)
         if of_style:
@@ -118,12 +119,8 @@ def ask(fast: FastModel, tokenizer: Any, messages: list[str], max_new: int) -> l
 
 
 def read_labels(reply: str) -> dict[str, bool] | None:
-    """The four labels of a PatternRM reply; None when it is not exactly the four lines."""
-    lines = reply.split("\n")
-    names = ("CoT", "Rep", "Con", "PR")
-    if len(lines) != 4 or any(line not in (f"{n}: 0", f"{n}: 1") for n, line in zip(names, lines, strict=True)):
-        return None
-    return {label: line.endswith("1") for label, line in zip(LABELS, lines, strict=True)}
+    """The labels of a PatternRM reply; None when it is not exactly a line a label."""
+    return {as_lines(vector): vector for vector in all_vectors()}.get(reply)
 
 
 def pattern_rm_figures(fast: FastModel, tokenizer: Any, texts: list[tuple[str, str]]) -> dict[str, float]:
@@ -138,7 +135,7 @@ def pattern_rm_figures(fast: FastModel, tokenizer: Any, texts: list[tuple[str, s
         asserted, present = sum(p[label] for p, _ in read), sum(t[label] for _, t in read)
         figures[f"present_{label}"] = float(present)
         figures[f"f1_{label}"] = 2 * hits / (asserted + present) if asserted + present else 1.0
-    figures["trigger_agreement"] = _mean([any(p.values()) == any(t.values()) for p, t in read]) if read else 0.0
+    figures["trigger_agreement"] = _mean([trigger(p) == trigger(t) for p, t in read]) if read else 0.0
     return {name: round(value, 4) for name, value in figures.items()}
 
 

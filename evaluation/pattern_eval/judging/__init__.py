@@ -1,1 +1,1 @@
-"""Judging of generations: correctness, the four labels by several judges, their agreement and evidence."""
+"""Judging of generations: correctness, the labels by several judges, their agreement and evidence."""

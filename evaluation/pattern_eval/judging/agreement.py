@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, Vector, trigger
 from foundation.runs.evaluation_records import Response
 from foundation.runs.statistics import JudgeQuality, Rate, cohen_kappa, fleiss_kappa, judge_quality, rate_of
-
-Vector = Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Agreement:
 
     Attributes:
         pairs: every two judges on every label.
-        unanimous: share of responses with the same label from all judges, by label; "vector": all four the same.
+        unanimous: share of responses with the same label from all judges, by label; "vector": all labels the same.
         kappa: Fleiss' kappa by label.
     """
 
@@ -52,7 +50,7 @@ class LabelQuality:
 
 
 def majority(votes: Mapping[str, Vector]) -> dict[str, bool] | str:
-    """The four labels by majority, or why there are none: ``no_judge``, or ``judges_tied_<label>``.
+    """The labels by majority, or why there are none: ``no_judge``, or ``judges_tied_<label>``.
 
     >>> one, none = {"cot": True, "rep": False, "con": False, "pr": False}, dict.fromkeys(LABELS, False)
     >>> majority({"a": one, "b": one, "c": none})["cot"], majority({"a": one, "b": none})
@@ -102,16 +100,12 @@ def quality_of(predicted: Sequence[bool], truth: Sequence[bool]) -> LabelQuality
 def qualities(pairs: Sequence[tuple[Vector, Vector]]) -> dict[str, LabelQuality]:
     """Quality of each label and of the trigger ("trigger"), from pairs (labels of a judge, truth)."""
     found = {label: quality_of([p[label] for p, _ in pairs], [t[label] for _, t in pairs]) for label in LABELS}
-    found["trigger"] = quality_of([_any(p) for p, _ in pairs], [_any(t) for _, t in pairs])
+    found["trigger"] = quality_of([trigger(p) for p, _ in pairs], [trigger(t) for _, t in pairs])
     return found
 
 
 def macro(found: Mapping[str, LabelQuality]) -> tuple[float | None, float | None, float | None]:
-    """Mean precision, recall and F1 over the four labels (R40); None where a label has none."""
+    """Mean precision, recall and F1 over the labels (R40); None where a label has none."""
     columns = [[getattr(found[label], name) for label in LABELS] for name in ("precision", "recall", "f1")]
     precision, recall, f1 = (None if None in column else fmean(column) for column in columns)
     return precision, recall, f1
-
-
-def _any(vector: Vector) -> bool:
-    return any(vector[label] for label in LABELS)

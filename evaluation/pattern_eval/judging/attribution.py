@@ -1,18 +1,19 @@
-"""CoT-priority attribution (R18): from evidence spans to the four labels.
+"""CoT-priority attribution (R18): from evidence spans to the labels.
 
-What a response shows inside leaked deliberation counts as CoT and not once more as contradiction or performative
-reasoning; what stands outside counts by itself. Repetition is a pattern of its own and may stand anywhere.
+What a response shows inside leaked deliberation counts as CoT and not once more as one of the labels that must stand
+beside it (`Label.beside_cot`: contradiction and performative reasoning); what stands outside counts by itself.
+Repetition is a pattern of its own and may stand anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, row_of
 
-Label = Literal["cot", "rep", "con", "pr"]
+LEAKED = "cot"
+"""The label of leaked deliberation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Evidence:
         other: second passage of a contradiction (start, end), None for a label that one passage shows.
     """
 
-    label: Label
+    label: str
     start: int
     end: int
     other: tuple[int, int] | None = None
@@ -43,7 +44,7 @@ class Evidence:
 
 
 def attribute(evidence: Sequence[Evidence]) -> dict[str, bool]:
-    """The four labels of one response.
+    """The labels of one response.
 
     A span counts as leaked where it lies inside the union of the CoT spans, or where more than half of it does: quotes
     of judges seldom end at the same character. A contradiction is leaked when one of its two passages is: what was
@@ -55,11 +56,11 @@ def attribute(evidence: Sequence[Evidence]) -> dict[str, bool]:
     >>> attribute([leaked, Evidence("con", 60, 70, other=(80, 90))])["con"]
     True
     """
-    leaked = _union([span for one in evidence if one.label == "cot" for span in one.spans])
+    leaked = _union([span for one in evidence if one.label == LEAKED for span in one.spans])
     labels = dict.fromkeys(LABELS, False)
     for one in evidence:
-        belongs_to_cot = one.label in ("con", "pr") and any(_is_leaked(span, leaked) for span in one.spans)
-        if not belongs_to_cot:
+        stands_apart = row_of(one.label).beside_cot is not None
+        if not (stands_apart and any(_is_leaked(span, leaked) for span in one.spans)):
             labels[one.label] = True
     return labels
 

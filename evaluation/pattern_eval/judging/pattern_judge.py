@@ -1,4 +1,4 @@
-"""The pattern judges of PatternEval (R19 to R22): the four labels of a visible response, with their reasons.
+"""The pattern judges of PatternEval (R19 to R22): the labels of a visible response, with their reasons.
 
 A judge with the prompt ``pattern_judge`` sees the image and says why; PatternRM reads question and response alone and
 gives probabilities instead of reasons.
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, as_digits, from_digits
 from foundation.runs.records import Unlabelled
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.endpoint.cache import JudgeCache
@@ -29,7 +29,7 @@ class Judged:
     """What a pattern judge said of one response.
 
     Attributes:
-        labels: the four decisions, None when there are none.
+        labels: the decisions, None when there are none.
         why: why there are none, empty otherwise.
         reasons: the sentence behind a decision, by label; probabilities: in 0..1, by label, where the judge gives them.
     """
@@ -48,8 +48,8 @@ class PatternLabeller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    decided: tuple[bool, bool, bool, bool]
-    reasons: tuple[str, ...]
+    decided: Mapping[str, bool]
+    reasons: Mapping[str, str]
 
 
 class PatternJudge:
@@ -68,8 +68,7 @@ class PatternJudge:
         )
         if not isinstance(reading, _Reading):
             return Judged(None, reading.reason)
-        reasons = {label: reason for label, reason in zip(LABELS, reading.reasons, strict=False) if reason}
-        return Judged(dict(zip(LABELS, reading.decided, strict=True)), reasons=reasons)
+        return Judged(reading.decided, reasons=reading.reasons)
 
     async def aclose(self) -> None:
         await self.client.aclose()
@@ -140,16 +139,15 @@ def _read(outcome: JudgeReply | JudgeFailure, response: str) -> _Reading | Parse
     parsed = parse_labels(reply.text, response=response)
     if isinstance(parsed, ParseFailure):
         return ParseFailure("truncated", parsed.detail) if reply.finish_reason == "length" else parsed
-    return _Reading((parsed.cot, parsed.rep, parsed.con, parsed.pr), reasons_of(reply.text, parsed.positions))
+    given = reasons_of(reply.text, parsed.positions) or ("",) * len(LABELS)
+    reasons = {label: reason for label, reason in zip(LABELS, given, strict=True) if reason}
+    return _Reading(parsed.decided, reasons)
 
 
 def _as_json(reading: _Reading) -> dict[str, Any]:
-    return {"decided": [int(value) for value in reading.decided], "reasons": list(reading.reasons)}
+    return {"decided": as_digits(reading.decided), "reasons": dict(reading.reasons)}
 
 
 def _from_json(stored: dict[str, Any]) -> _Reading:
-    decided, reasons = stored["decided"], stored["reasons"]
-    if len(decided) != 4 or any(type(value) is not int or value not in (0, 1) for value in decided):
-        raise ValueError(f"stored labels are {decided!r}")
-    cot, rep, con, pr = (bool(value) for value in decided)
-    return _Reading((cot, rep, con, pr), tuple(str(reason) for reason in reasons))
+    reasons = {str(label): str(reason) for label, reason in dict(stored["reasons"]).items()}
+    return _Reading(from_digits(stored["decided"]), reasons)

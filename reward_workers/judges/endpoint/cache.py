@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 
 import diskcache
 
+from foundation import labels
 from reward_workers.judges.serving.health import CacheHealth
 
 logger = logging.getLogger(__name__)
@@ -181,4 +182,4 @@ def reading_files() -> list[Path]:
     """The files with that code."""
     judges = Path(__file__).parents[1]
     readers = ("answer_judge", "pattern_rm", "questions", "endpoint/completion", "prompts/render")
-    return sorted([*judges.glob("replies/*.py"), *(judges / f"{name}.py" for name in readers)])
+    return sorted([*judges.glob("replies/*.py"), *(judges / f"{name}.py" for name in readers), Path(labels.__file__)])

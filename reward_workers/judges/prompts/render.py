@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from foundation.labels import LABELS, TABLE, Label
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "pattern_judge": ("question", "response"),
@@ -32,7 +37,17 @@ DIRECT = frozenset({"pattern_rm", "answer_equivalence_compact"})
 MAX_CHARS = {"question": 8_000, "response": 64_000, "reference": 2_000, "extracted": 2_000, "criteria": 4_000}
 """Longest insertion per field in characters; longer text keeps its two ends."""
 
+LANGUAGES = ("en", "zh")
 _FOLDER = Path(__file__).parent
+_NUMBERS = {
+    "en": ("none", "one", "two", "three", "four", "five", "six", "seven", "eight"),
+    "zh": ("零", "一", "两", "三", "四", "五", "六", "七", "八"),
+}
+"""How a prompt says how many labels there are."""
+
+_ASK_LABELS = frozenset({"pattern_judge", "pattern_rm", "labels_reminder"})
+"""Prompts that are answered with a label vector."""
+
 _DASH = r"-\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 _UNSEEN = r"\u200b-\u200f\u2060\ufeff"
 # A run of dashes is taken whole or not at all, so that a text of nothing but dashes costs linear time.
@@ -60,8 +75,62 @@ _LABELS = {
 def _environment() -> ImmutableSandboxedEnvironment:
     # Not HTML: escaping would change the text that the judge reads.
     return ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, autoescape=False, auto_reload=False
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        autoescape=False,
+        auto_reload=False,
+        trim_blocks=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _PromptLabel:
+    """A row of the table as a prompt in one language shows it; `lines` say when to decide 1 and when 0."""
+
+    number: int
+    wire: str
+    title: str
+    lines: str
+    beside_cot: str | None
+    two_passages: bool
+
+
+@cache
+def _prompt_labels(language: str) -> tuple[_PromptLabel, ...]:
+    chinese = language == "zh"
+    return tuple(
+        _PromptLabel(
+            number,
+            row.wire,
+            row.title_zh if chinese else row.title,
+            _lines_of(row, language),
+            None if row.beside_cot is None else row.beside_cot[chinese],
+            row.two_passages,
+        )
+        for number, row in enumerate(TABLE, start=1)
+    )
+
+
+def _lines_of(row: Label, language: str) -> str:
+    """The lines of a label in the rubric: text, not a template.
+
+    Raises:
+        ValueError: there is no such file.
+    """
+    path = (row.prompts or _FOLDER / "labels") / f"{row.key}.{language}.txt"
+    if not path.is_file():
+        raise ValueError(f"label {row.key!r} has no lines for the prompts: write {path}")
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _fill(name: str, language: str, fields: Mapping[str, str]) -> str:
+    """The text of a prompt with its fields as they are given."""
+    table: dict[str, Any] = {}
+    if name in _ASK_LABELS and name not in DIRECT:
+        labels = _prompt_labels(language)
+        beside_cot = [label for label in labels if label.beside_cot is not None]
+        table = {"labels": labels, "beside_cot": beside_cot, "count": _NUMBERS[language][len(labels)]}
+    return _environment().get_template(template_path(name, language).name).render(fields, **table)
 
 
 def render(name: str, language: str = "en", **fields: str) -> list[dict[str, str]]:
@@ -78,12 +147,11 @@ def render(name: str, language: str = "en", **fields: str) -> list[dict[str, str
     Raises:
         ValueError: unknown name or language, a missing or an additional field.
     """
-    path = template_path(name, language)
+    template_path(name, language)  # an unknown name or language
     if set(fields) != set(FIELDS[name]):
         raise ValueError(f"prompt {name!r} takes the fields {FIELDS[name]}, got {tuple(sorted(fields))}")
     data = {key: as_data(value, key, name) for key, value in fields.items()}
-    text = _environment().get_template(path.name).render(data)
-    return [{"role": "user", "content": text}]
+    return [{"role": "user", "content": _fill(name, language, data)}]
 
 
 def as_data(text: str, field: str, name: str) -> str:
@@ -102,19 +170,25 @@ def template_path(name: str, language: str = "en") -> Path:
     """The file of a prompt; raises ValueError for an unknown name or language."""
     if name not in FIELDS:
         raise ValueError(f"prompt {name!r} is unknown: use one of {', '.join(sorted(FIELDS))}")
-    if language not in ("en", "zh"):
+    if language not in LANGUAGES:
         raise ValueError(f"language {language!r} of prompt {name!r} is unknown: use en or zh")
     return _FOLDER / (f"{name}.jinja" if name in DIRECT else f"{name}.{language}.jinja")
 
 
 @cache
 def prompt_version(name: str, language: str = "en") -> str:
-    """Short hash of a prompt's text: part of cache keys and of records, so that no score survives a changed prompt."""
-    return hashlib.sha256(template_path(name, language).read_bytes()).hexdigest()[:12]
+    """Short hash of a prompt: part of cache keys and of records, so that no score survives a changed prompt.
+
+    It covers the lines of the labels, and which labels are asked for where the prompt does not say so itself.
+    """
+    text = _fill(name, language, {field: f"{{{{ {field} }}}}" for field in FIELDS[name]})
+    asked = ",".join(LABELS) if name in _ASK_LABELS else ""
+    return hashlib.sha256(f"{text}\n{asked}".encode()).hexdigest()[:12]
 
 
 PROMPT_VERSION = {
-    path.name.removesuffix(".jinja"): hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    for path in sorted(_FOLDER.glob("*.jinja"))
+    name if name in DIRECT else f"{name}.{language}": prompt_version(name, language)
+    for name in FIELDS
+    for language in LANGUAGES
 }
-"""Version of each prompt file, such as ``{"pattern_judge.en": "..."}``."""
+"""Version of each prompt, such as ``{"pattern_judge.en": "..."}``."""

@@ -1,39 +1,38 @@
-"""The four decisions of a pattern judge, read from its reply.
+"""The decisions of a pattern judge, one a label, read from its reply.
 
 A reply is a row of items: a heading (a label's name, a number, or both) and a decision. Items form blocks that start at
-CoT. The last block must hold exactly the four labels in order, and nothing before it may say otherwise.
+the first label of the table. The last block must hold exactly its labels in order, and nothing before it may say
+otherwise.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foundation.labels import LABELS
+from foundation.labels import LABELS, TABLE
 from reward_workers.judges.replies.reply_text import ParseFailure, answer_part, no_decision, plain
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedLabels:
-    """Four decisions.
+    """A decision on every label.
 
     Attributes:
-        cot, rep, con, pr: the decisions.
+        decided: the decisions, by label.
         positions: where each decision stands in the reply, in characters; empty when the reply was JSON.
     """
 
-    cot: bool
-    rep: bool
-    con: bool
-    pr: bool
+    decided: Mapping[str, bool]
     positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item: label 0..3 (4 for what belongs to none), decision or None, and the span from heading to decision."""
+    """One item: place of its label in the table or `_OTHER`, decision or None, span from heading to decision."""
 
     label: int
     value: int | None
@@ -43,17 +42,19 @@ class _Item:
     in_json: bool = False
 
 
-_NAMES = (
-    r"(?:leaked\s+)?(?:chain[-_ ]of[-_ ]thought|cot)|(?:思维链|思考过程|推理过程|内部思考)",
-    r"repetitiveness|repetitive|repetitions?|rep|重复冗余|冗余重复|重复|冗余",
-    r"(?:self-)?contradictions?|(?:self-)?contradictory|con|自相矛盾|前后矛盾|矛盾",
-    r"performative(?:[\s_]+reasoning)?|pr|(?:表演|形式|伪装|虚假|装饰)(?:性|式|化)?推理|伪推理",
-)
+_COUNT = len(TABLE)
+_OTHER = _COUNT
+"""Stands for the label of an item that belongs to none, beside the places 0.._COUNT-1 of the table."""
+
+_NAMES = tuple(row.spellings for row in TABLE)
+_NUMERALS = "一二三四五六七八九"[: _COUNT + 1]
+"""Of the labels, and of one decision too many."""
+
 _NAME = "|".join(f"(?P<label{index}>{names})" for index, names in enumerate(_NAMES))
 _SUFFIX = r"(?:\s*(?:leak(?:age|ed|s)?|label|pattern|泄漏|泄露|外泄|问题|表述|性))?"
 _DECORATION = r"[\s#*_+•·|`\"'{\[,;①-⑨-]{0,40}"
 _WRAP = r"[\s*_`\"'\]\[]{0,20}"
-_NUMBER = r"(?:\(?(?P<number>[1-9])\s?[.):、|]|第(?P<ordinal>[一二三四五])[项条点]\s?[:、.]?)"
+_NUMBER = rf"(?:\(?(?P<number>[1-9])\s?[.):、|]|第(?P<ordinal>[{_NUMERALS}])[项条点]\s?[:、.]?)"
 _NAMED = re.compile(
     rf"{_DECORATION}(?:{_NUMBER}{_DECORATION})?(?:{_NAME}){_SUFFIX}(?![A-Za-z])"
     rf"{_WRAP}(?:\([^()\n]{{0,80}}\))?{_WRAP}(?P<link>[:=|]|-+(?=\s)|[—–→]{{1,2}})?",
@@ -85,7 +86,7 @@ _RETRACTED = re.compile(
 )
 _ANNOUNCED = re.compile(r"(?:decision|判定|判断)[*_`\s]{0,10}[:=]", re.IGNORECASE)
 _OTHER_DECISION = re.compile(
-    rf"{_DECORATION}(?:[5-9]\s?[.):、])?[^\d\W][^:=\n]{{0,40}}[:=]{_WRAP}[01]{_WRAP}[.,;}}]?\s*"
+    rf"{_DECORATION}(?:[{_COUNT + 1}-9]\s?[.):、])?[^\d\W][^:=\n]{{0,40}}[:=]{_WRAP}[01]{_WRAP}[.,;}}]?\s*"
 )
 _BETWEEN = re.compile(r"[\s*_`\"'\])]{0,20}(?:\([^()\n]{0,200}\))?[\s,;.|]{0,20}")
 _BLANK = " \t*_`\"'|:=-{}[]()#"
@@ -94,7 +95,7 @@ _DECISION_KEYS = ("label", "decision", "value", "score", "result", "present", "�
 
 
 def parse_labels(text: str | None, response: str | None = None) -> ParsedLabels | ParseFailure:
-    """The four decisions of a pattern judge.
+    """The decisions of a pattern judge.
 
     Args:
         text: the reply; None when the server sent none.
@@ -103,7 +104,7 @@ def parse_labels(text: str | None, response: str | None = None) -> ParsedLabels 
 
     Returns:
         The labels, or why the whole vector is unscored: null, empty, refusal, unclosed_thinking, no_decision,
-        missing_labels, out_of_order, not_a_decision, fifth_decision, blocks_differ, echo.
+        missing_labels, out_of_order, not_a_decision, extra_decision, blocks_differ, echo.
     """
     part = answer_part(text)
     if isinstance(part, ParseFailure):
@@ -134,23 +135,22 @@ def _one_vector(blocks: list[list[_Item]], answer: str, offset: int) -> ParsedLa
     for item in last:
         if item.value is None:
             return ParseFailure("not_a_decision", answer[item.start : item.start + 80].strip())
-    if labels != [0, 1, 2, 3]:
-        named = ",".join(LABELS[label] if label < 4 else "other" for label in labels[:8])
-        if not {0, 1, 2, 3} <= set(labels):
+    if labels != list(range(_COUNT)):
+        named = ",".join((*LABELS, "other")[label] for label in labels[: 2 * _COUNT])
+        if not set(range(_COUNT)) <= set(labels):
             return ParseFailure("missing_labels", named)
-        return ParseFailure("fifth_decision" if len(labels) > 4 else "out_of_order", named)
+        return ParseFailure("extra_decision" if len(labels) > _COUNT else "out_of_order", named)
     for item in (item for block in blocks[:-1] for item in block):
-        if item.value is not None and item.label < 4 and item.value != last[item.label].value:
+        if item.value is not None and item.label < _OTHER and item.value != last[item.label].value:
             return ParseFailure("blocks_differ", LABELS[item.label])
     positions = () if any(item.in_json for item in last) else tuple(offset + item.position for item in last)
     if _RETRACTED.search(answer, last[-1].end):
         return ParseFailure("blocks_differ", "a decision is taken back")
-    cot, rep, con, pr = (bool(item.value) for item in last)
-    return ParsedLabels(cot, rep, con, pr, positions)
+    return ParsedLabels({label: bool(item.value) for label, item in zip(LABELS, last, strict=True)}, positions)
 
 
 def _is_echo(answer: str, block: list[_Item], quoted: str) -> bool:
-    return len(block) >= 4 and _squeeze(answer[block[0].start : block[-1].end]) in quoted
+    return len(block) >= _COUNT and _squeeze(answer[block[0].start : block[-1].end]) in quoted
 
 
 def _squeeze(text: str) -> str:
@@ -176,7 +176,7 @@ def _line_items(answer: str) -> list[_Item]:
                 items[-1] = item
                 waiting = None
         elif not found and items and _OTHER_DECISION.fullmatch(line):
-            items.append(_Item(4, 0, at, at, at + len(line)))
+            items.append(_Item(_OTHER, 0, at, at, at + len(line)))
         elif found:
             items += found
             last = found[-1]
@@ -205,10 +205,10 @@ def _items_of(line: str, at: int) -> list[_Item]:
 
 
 def _named_item(line: str, at: int, start: int, head: re.Match[str]) -> _Item | None:
-    label = next(index for index in range(4) if head[f"label{index}"] is not None)
+    label = _label_in(head)
     number = _number(head)
     if number is not None and number != label + 1:
-        label = 4  # the number says one label and the name another
+        label = _OTHER  # the number says one label and the name another
     decided = _decision(line, head.end())
     if decided is None and head["link"] is None and line[head.end() :].strip(_BLANK):
         return None  # a sentence that begins with the name
@@ -231,7 +231,9 @@ def _numbered_item(line: str, at: int) -> _Item | None:
         decided = _decision(line, head.end())
     if decided is None:
         return None
-    return _Item(min((_number(head) or 5) - 1, 4), decided[0], at, at + decided[1], at + decided[2])
+    number = _number(head)
+    label = _OTHER if number is None else min(number - 1, _OTHER)
+    return _Item(label, decided[0], at, at + decided[1], at + decided[2])
 
 
 def _decision_below(line: str, at: int, heading: _Item) -> _Item | None:
@@ -253,10 +255,14 @@ def _decision(line: str, position: int) -> tuple[int, int, int] | None:
     return int(match["value"].lower() in _ONES), match.start("value"), match.end()
 
 
+def _label_in(head: re.Match[str]) -> int:
+    return next(index for index in range(_COUNT) if head[f"label{index}"] is not None)
+
+
 def _number(head: re.Match[str]) -> int | None:
     if head["number"] is not None:
         return int(head["number"])
-    return None if head["ordinal"] is None else "一二三四五".index(head["ordinal"]) + 1
+    return None if head["ordinal"] is None else _NUMERALS.index(head["ordinal"]) + 1
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------
@@ -282,7 +288,7 @@ def _json_items(answer: str) -> list[_Item] | ParseFailure:
         named = [label for label in labels if label is not None]
         other = any(label is None and value is not None for label, value in zip(labels, values, strict=True))
         if named and (other or len(set(named)) != len(named)):
-            return ParseFailure("fifth_decision", answer[start:end][:80])
+            return ParseFailure("extra_decision", answer[start:end][:80])
         items += [
             _Item(label, value, start, start, end, in_json=True)
             for label, value in zip(labels, values, strict=True)
@@ -300,7 +306,7 @@ def _without(answer: str, items: list[_Item]) -> str:
 
 def _label_of(key: str) -> int | None:
     match = _NAMED.fullmatch(key.strip())
-    return None if match is None else next(index for index in range(4) if match[f"label{index}"] is not None)
+    return None if match is None else _label_in(match)
 
 
 def _json_decision(value: Any) -> int | None:
