@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from foundation.labels import TABLE
+from foundation.labels import LABELS
 from foundation.runs.label_metrics import SOURCES
 
-COLOURS = ("tab:red", "tab:orange", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan")
-"""Of the labels, in the order of their table."""
+LABEL_COLOURS = dict(zip(LABELS, ("tab:red", "tab:orange", "tab:purple", "tab:brown"), strict=True))
+LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative"}
 
 
 def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, Any]]) -> None:
@@ -42,14 +41,14 @@ def draw_curves(path: Path, summary: dict[str, Any], steps: Sequence[dict[str, A
     judge, name = next(
         (source for source in SOURCES if any(source[0] in figures for figures in summary["heldout"])), SOURCES[0]
     )
-    for label, colour in zip(TABLE, cycle(COLOURS), strict=False):
+    for label in LABELS:
         judged = [figures for figures in summary["heldout"] if judge in figures]
         _points(
             labels,
             judged,
-            lambda figures, label=label: figures[judge][label.key],
-            label.title,
-            colour,
+            lambda figures, label=label: figures[judge][label],
+            LABEL_NAMES[label],
+            LABEL_COLOURS[label],
             joined=True,
         )
     labels.set_title(f"label rates, held-out ({name})")

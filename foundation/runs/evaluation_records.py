@@ -87,7 +87,7 @@ class Response:
 
     Attributes:
         correct: 1, 0, or None where it could not be scored; `correct_by`: verifier stage or ``judge``, and the reason.
-        labels: those of the majority of the judges, None where there are none; `label_reason`: why not.
+        labels: the labels by majority of the judges, None where there are none; `label_reason`: why not.
         votes: labels of each pattern judge that answered, by its name.
         evidence: what the judges quoted or which rule spoke, by label.
         truth: labels of known truth (a synthetic corpus), None elsewhere.

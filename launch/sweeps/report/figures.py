@@ -17,7 +17,7 @@ from launch.sweeps.report.load import RATES, SweepRuns
 from launch.sweeps.report.statistics import Arm, Effect, pareto_front
 
 COLOURS = plt.get_cmap("tab10")
-TITLES = {**{label.key: label.title for label in TABLE}, "trigger": "Trigger"}
+TITLES = {"trigger": "Trigger", **{row.key: row.title for row in TABLE}}
 DPI = 110
 MANY = 12
 """Arms that a legend still names one by one."""
