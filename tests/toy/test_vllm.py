@@ -20,7 +20,7 @@ from corpora.toy.responses import ResponseMix, write_response
 from corpora.toy.streams import stream
 from corpora.toy.world import png
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(480)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(480)]
 
 ASSETS = Path(__file__).parents[2] / "assets" / "toy"
 SCRIPT = Path(__file__).with_name("greedy_in_vllm.py")
