@@ -7,6 +7,9 @@ VENV ?= .venv
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 RUN := $(VENV)/bin/python
 PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+PYTEST := $(RUN) -m pytest -q --durations=15
+# Each of a gate's processes imports the same files: without their bytecode each would compile them.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The stamp carries a checksum of its inputs instead of trusting their times, which a checkout renews.
 INPUTS := pyproject.toml constraints-cpu.txt \
@@ -38,19 +41,19 @@ test: $(STAMP)  ## all tests: unit, then integration, then end to end
 
 test-unit: $(STAMP)  ## pure logic, seconds
 	@echo '== unit tests'
-	@$(RUN) -m pytest -q $(PARALLEL) -m 'not integration and not e2e'
+	@$(PYTEST) $(PARALLEL) -m 'not integration and not e2e'
 
 test-integration: $(STAMP)  ## with torch, verl, vLLM or child processes
 	@echo '== integration tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q $(PARALLEL) -m 'integration and not e2e and not slow'
+	@OMP_NUM_THREADS=1 $(PYTEST) $(PARALLEL) -m 'integration and not e2e and not slow'
 
 test-e2e: $(STAMP)  ## the whole stack, minutes
 	@echo '== end-to-end tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m 'e2e and not slow'
+	@OMP_NUM_THREADS=1 $(PYTEST) -m 'e2e and not slow'
 
 test-slow: $(STAMP)  ## what `make test` leaves out: lost nodes, faulty networks, a whole sweep, an evaluation; half an hour
 	@echo '== slow tests'
-	@OMP_NUM_THREADS=1 $(RUN) -m pytest -q -m slow
+	@OMP_NUM_THREADS=1 $(PYTEST) -m slow
 
 lint: $(STAMP)  ## ruff (rules, format) and mypy
 	@$(RUN) -m ruff check .

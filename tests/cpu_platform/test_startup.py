@@ -39,6 +39,17 @@ def test_the_hook_is_set_once():
     assert order.index("VllmNameFinder") > order.index("PathFinder"), "a real vllm must be found first"
 
 
+def test_imports_are_not_interrupted_by_the_garbage_collector():
+    result = subprocess.run(
+        [sys.executable, "-c", "import gc; print(*gc.get_threshold())"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert result.stdout.split() == ["50000", "10", "10"]
+
+
 @pytest.mark.integration
 def test_a_wheel_carries_the_hook_beside_the_package(tmp_path):
     copy = tmp_path / "source"

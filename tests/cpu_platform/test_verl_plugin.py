@@ -77,17 +77,36 @@ def test_the_engine_override_is_still_needed_and_still_honoured():
     assert "No engine registered for device='cpu'" in missing
 
 
+ENGINES = (
+    "import verl, sys\n{}from verl import checkpoint_engine\n"
+    "print(checkpoint_engine.HCCLCheckpointEngine, 'vllm' in sys.modules)\n"
+)
+
+
+def test_the_trainer_does_not_load_vllm_for_an_engine_that_is_not_there():
+    result = run(ENGINES.format(""))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["None", "False"]
+
+
+def test_without_the_patch_vllm_is_loaded_and_the_engine_is_missing_all_the_same():
+    result = run(ENGINES.format("del sys.modules['verl.checkpoint_engine.hccl_checkpoint_engine']\n"))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split() == ["None", "True"], "verl asks for the NPU first: no_ascend_checkpoints can go"
+
+
 def test_nothing_happens_where_torch_has_a_gpu_build():
     code = (
-        "import torch, os\ntorch.version.cuda = '13.0'\nimport verl\n"
+        "import torch, os, sys\ntorch.version.cuda = '13.0'\nimport verl\n"
         "from verl.plugin.platform.platform_manager import PlatformRegistry\n"
         "from verl.utils import distributed\n"
         "print(PlatformRegistry.get('cpu'), 'VERL_ENGINE_DEVICE' in os.environ, 'VERL_PLATFORM' in os.environ,\n"
-        "      hasattr(distributed.initialize_global_process_group_ray, '__wrapped__'))\n"
+        "      hasattr(distributed.initialize_global_process_group_ray, '__wrapped__'),\n"
+        "      'verl.checkpoint_engine.hccl_checkpoint_engine' in sys.modules)\n"
     )
     result = run(code)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.split() == ["None", "False", "False", "False"]
+    assert result.stdout.split() == ["None", "False", "False", "False", "False"]
 
 
 def test_another_verl_is_refused_where_verl_asks_for_its_platform():

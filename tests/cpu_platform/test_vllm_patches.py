@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.integration
 
 BEFORE_AND_AFTER = """
-import json, sys, time
+import json, os, sys, time
 import torch
 from vllm.distributed.device_communicators import shm_broadcast
 from vllm.engine.arg_utils import EngineArgs
@@ -35,6 +35,16 @@ def text_part():
     except IndexError as error:
         return f"IndexError: {error}"
 
+def start_method(chosen):
+    os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = chosen
+    config.create_engine_config()
+    return os.environ["VLLM_WORKER_MULTIPROC_METHOD"]
+
+def start_method_unasked():
+    del os.environ["VLLM_WORKER_MULTIPROC_METHOD"]
+    config.create_engine_config()
+    return os.environ["VLLM_WORKER_MULTIPROC_METHOD"]
+
 def share_of_a_core():
     start, cpu = time.monotonic(), time.process_time()
     while time.monotonic() - start < 0.5:
@@ -42,7 +52,8 @@ def share_of_a_core():
     return (time.process_time() - cpu) / (time.monotonic() - start)
 
 def look():
-    return {"weights_left": weights_left(), "text_part": text_part(), "share_of_a_core": share_of_a_core()}
+    return {"weights_left": weights_left(), "text_part": text_part(), "share_of_a_core": share_of_a_core(),
+            "start_methods": [start_method("fork"), start_method("spawn"), start_method_unasked()]}
 
 before = look()
 register()
@@ -110,6 +121,11 @@ def test_the_text_part_of_qwen3_vl_breaks_without_the_patch_and_works_with_it(lo
 
 def test_a_waiting_process_spins_without_the_patch_and_sleeps_with_it(looks):
     assert looks["after"]["share_of_a_core"] < 0.5 * looks["before"]["share_of_a_core"]
+
+
+def test_the_start_method_is_overridden_without_the_patch_and_kept_with_it(looks):
+    assert looks["before"]["start_methods"] == ["spawn"] * 3, "vLLM keeps the method: start_method_as_chosen can go"
+    assert looks["after"]["start_methods"] == ["fork", "spawn", "spawn"]
 
 
 def source_of(path: str) -> str:

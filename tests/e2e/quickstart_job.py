@@ -24,7 +24,7 @@ SMALL = (
     "data.train_batch_size=4",
     "actor_rollout_ref.actor.ppo_mini_batch_size=4",
     "actor_rollout_ref.rollout.n=4",
-    "data.val_max_samples=32",
+    "data.val_max_samples=16",
     "trainer.max_actor_ckpt_to_keep=4",
 )
 START_S = 300.0

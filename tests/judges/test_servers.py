@@ -17,7 +17,7 @@ from foundation.runs.records import Labels
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.pattern_rm import PatternRM
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(420)]
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU_ENV = {
@@ -26,17 +26,20 @@ CPU_ENV = {
     "OMP_NUM_THREADS": "1",
     "TORCHDYNAMO_DISABLE": "1",
     "HF_HUB_OFFLINE": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_WORKER_MULTIPROC_METHOD": "fork",
 }
 
 
-@pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
     import ray
 
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=100_000_000)
-    yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=100_000_000)
+        yield
+        ray.shutdown()
 
 
 def serving(section: Any, model_path: Path, **serve: Any) -> dict[str, Any]:

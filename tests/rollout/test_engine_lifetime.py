@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 import psutil
 import pytest
 
-SCRIPT = """
+SPAWNED = """
 import multiprocessing, time
 def child(plugin):
     if plugin:
@@ -29,11 +29,31 @@ def alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+FORKED = """
+import multiprocessing, time
+def grandchild():
+    print(multiprocessing.current_process().pid, flush=True)
+    time.sleep(60)
+def child():
+    process = multiprocessing.get_context("fork").Process(target=grandchild)
+    process.start()
+    process.join()
+if __name__ == "__main__":
+    if {plugin}:
+        from rollout_workers.engine_lifetime import register
+        register()
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+"""
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("plugin", [True, False])
-def test_a_killed_parent(tmp_path, plugin):
+@pytest.mark.parametrize("source", [SPAWNED, FORKED], ids=["spawned", "forked by what was forked"])
+def test_a_killed_parent(tmp_path, source, plugin):
     script = tmp_path / "parent.py"
-    script.write_text(SCRIPT.replace("{plugin}", str(plugin)))
+    script.write_text(source.replace("{plugin}", str(plugin)))
     parent = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     pid = int(parent.stdout.readline())
     parent.kill()

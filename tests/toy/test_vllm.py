@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from corpora.toy.responses import ResponseMix, write_response
 from corpora.toy.streams import stream
 from corpora.toy.world import png
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(480)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(480)]
 
 ASSETS = Path(__file__).parents[2] / "assets" / "toy"
 SCRIPT = Path(__file__).with_name("greedy_in_vllm.py")
@@ -27,38 +28,15 @@ N = 12
 ENGINE_TIMEOUT_S = 360
 
 
-def vllm_replies(name: str, requests: list[dict[str, Any]], folder: Path) -> list[str]:
-    """Greedy replies of a shipped model from vLLM in a child process on two threads at most."""
-    environment = os.environ | {
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
-        "VLLM_LOGGING_LEVEL": "WARNING",
-        "OMP_NUM_THREADS": "1",
-        "TORCHDYNAMO_DISABLE": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
-    out = folder / f"{name}.json"
-    process = subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(ASSETS / name), str(out)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        start_new_session=True,
-    )
-    try:
-        _, errors = process.communicate(json.dumps(requests), timeout=ENGINE_TIMEOUT_S)
-    finally:
-        # vLLM's engine is a child of the script: a session of its own lets both be ended together.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 0, errors[-8000:]
-    replies: list[str] = json.loads(out.read_text())
-    return replies
+@dataclass(frozen=True)
+class Asked:
+    """What one model is asked in vLLM, and what it says in transformers."""
+
+    requests: list[dict[str, Any]]
+    expected: list[str]
 
 
-def test_policy_in_vllm_equals_transformers(tmp_path: Path) -> None:
+def asked_policy() -> Asked:
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
     from corpora.toy.training.fast import FastModel
@@ -73,11 +51,10 @@ def test_policy_in_vllm_equals_transformers(tmp_path: Path) -> None:
         turn = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question.text}]}]
         text = processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True)
         requests.append({"prompt": text, "scene_png": base64.b64encode(png(question.scene)).decode()})
-    assert vllm_replies("policy", requests, tmp_path) == [rollout.raw for rollout in expected]
+    return Asked(requests, [rollout.raw for rollout in expected])
 
 
-@pytest.mark.parametrize("name", ["pattern_rm", "answer_judge"])
-def test_judge_in_vllm_equals_transformers(name: str, tmp_path: Path) -> None:
+def asked_judge(name: str) -> Asked:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from corpora.toy.protocol import equivalence_prompt, pattern_prompt
@@ -98,5 +75,54 @@ def test_judge_in_vllm_equals_transformers(name: str, tmp_path: Path) -> None:
         )
         for message in messages
     ]
-    replies = vllm_replies(name, [{"prompt": turn, "scene_png": None} for turn in turns], tmp_path)
-    assert replies == ask(FastModel(model), tokenizer, messages, max_new=24)
+    requests = [{"prompt": turn, "scene_png": None} for turn in turns]
+    return Asked(requests, ask(FastModel(model), tokenizer, messages, max_new=24))
+
+
+@pytest.fixture(scope="module")
+def asked() -> dict[str, Asked]:
+    return {
+        "policy": asked_policy(),
+        "pattern_rm": asked_judge("pattern_rm"),
+        "answer_judge": asked_judge("answer_judge"),
+    }
+
+
+@pytest.fixture(scope="module")
+def replies(asked: dict[str, Asked], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Greedy replies of all shipped models from vLLM in one child process, on two threads at most."""
+    environment = os.environ | {
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+        "OMP_NUM_THREADS": "1",
+        "TORCHDYNAMO_DISABLE": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
+    out = tmp_path_factory.mktemp("vllm") / "replies.json"
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPT), str(ASSETS), str(out)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    requests = {name: model.requests for name, model in asked.items()}
+    try:
+        _, errors = process.communicate(json.dumps(requests), timeout=ENGINE_TIMEOUT_S)
+    finally:
+        # A session of its own lets the script and what it may have started be ended together.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 0, errors[-8000:]
+    said: dict[str, list[str]] = json.loads(out.read_text())
+    return said
+
+
+@pytest.mark.parametrize("name", ["policy", "pattern_rm", "answer_judge"])
+def test_a_model_in_vllm_equals_transformers(name: str, asked: dict[str, Asked], replies: dict[str, list[str]]) -> None:
+    assert len(replies[name]) == N
+    assert replies[name] == asked[name].expected

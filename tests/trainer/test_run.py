@@ -5,18 +5,6 @@ from omegaconf import OmegaConf
 
 from foundation.runs.run_folder import open_run_folder, write_json
 from trainer.frame import run
-from trainer.frame.run import merge_runtime_env
-
-
-def test_every_key_of_the_users_runtime_env_counts():
-    stock = {"working_dir": None, "env_vars": {"NCCL_DEBUG": "WARN", "TOKENIZERS_PARALLELISM": "true"}}
-    given = {"working_dir": "s3://code.zip", "pip": ["x"], "env_vars": {"TOKENIZERS_PARALLELISM": "false", "A": "1"}}
-    assert merge_runtime_env(stock, given) == {
-        "working_dir": "s3://code.zip",
-        "pip": ["x"],
-        "env_vars": {"NCCL_DEBUG": "WARN", "TOKENIZERS_PARALLELISM": "false", "A": "1"},
-    }
-    assert merge_runtime_env(stock, {}) == stock
 
 
 def test_a_run_of_a_version_with_other_records_is_refused_before_ray_starts(tmp_path, capsys, monkeypatch):

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from foundation.runs.run_folder import RunFolder, open_run_folder
 from foundation.settings.terminal import refuse
+from trainer.frame.ray_environment import ray_environment
 
 console = Console(highlight=False, soft_wrap=True)
 POLL_S = 0.5
@@ -62,9 +63,6 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
     logging.disable(logging.INFO)
     warnings.filterwarnings("ignore", message=".*engine is not available", category=UserWarning)
     import ray
-    from verl.trainer.main_ppo import run_ppo
-
-    from trainer.grpo.task_runner import task_runner_class
 
     console.print("starting Ray")
     _init_ray(config, folder)
@@ -74,7 +72,7 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
 
     def job() -> None:
         try:
-            run_ppo(config, task_runner_class(config.run.dir))
+            _run_on_ray(config)
         except BaseException as error:  # noqa: BLE001 - handed to the main thread, which reports it
             failure.append(error)
 
@@ -111,22 +109,35 @@ def _init_ray(config: DictConfig, folder: RunFolder) -> None:
     Leaves a link to the logs of this node's workers in the run folder.
     """
     import ray
-    from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
 
-    runtime_env = get_ppo_ray_runtime_env(config)
-    runtime_env["env_vars"]["TRANSFER_QUEUE_ENABLE"] = "1"
     settings = cast(dict[str, Any], OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True))
-    runtime_env = merge_runtime_env(runtime_env, settings.pop("runtime_env", None) or {})
-    ray.init(**settings, runtime_env=runtime_env, logging_level=logging.ERROR)
+    settings["runtime_env"] = ray_environment(config)
+    ray.init(**settings, logging_level=logging.ERROR)
     logs = Path(ray._private.worker._global_node.get_session_dir_path()) / "logs"
     folder.worker_logs.unlink(missing_ok=True)
     folder.worker_logs.symlink_to(logs)
 
 
-def merge_runtime_env(stock: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """verl's runtime environment with the user's `ray_init.runtime_env` over it, variable by variable."""
-    variables = {**stock.get("env_vars", {}), **given.get("env_vars", {})}
-    return {**stock, **given, "env_vars": variables}
+def _run_on_ray(config: DictConfig) -> None:
+    """Start the task runner and wait for its end.
+
+    verl's `run_ppo` (0.9.1, trainer/main_ppo.py:35) does this and, with CUDA, profiles by Nsight. On a CPU the driver
+    does it itself, because importing verl takes ten seconds here, before anything of the job has started.
+    """
+    import ray
+
+    from trainer.grpo.task_runner import task_runner_class
+
+    runner_class = task_runner_class(config.run.dir)
+    if config.cluster.device != "cpu":
+        from verl.trainer.main_ppo import run_ppo
+
+        run_ppo(config, runner_class)
+        return
+    ray.get(runner_class.remote().run.remote(config))
+    timeline = config.ray_kwargs.get("timeline_json_file")
+    if timeline:
+        ray.timeline(filename=timeline)
 
 
 class _StopOnSignal:

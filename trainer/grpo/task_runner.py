@@ -1,15 +1,18 @@
-"""The Ray actor that owns a job: judges, verl's trainer, agent loops, and the end of all of them."""
+"""The Ray actor that owns a job: judges, verl's trainer, agent loops, and the end of all of them.
+
+This module imports neither torch nor verl: the driver needs the class only to start its actor, and the actor starts
+the judges before it imports what trains the policy.
+"""
 
 from __future__ import annotations
 
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
 import ray
 from omegaconf import DictConfig, OmegaConf, open_dict
-from verl.trainer.main_ppo import TaskRunnerV1
-from verl.utils.logging_utils import configure_verl_logging
 
 from foundation.runs.run_folder import RunFolder, write_json
 from reward_workers.judges.serving.directory import Addresses, JudgeDirectory, WorkerReport, host_name
@@ -20,26 +23,24 @@ from trainer.frame.queue_owner import require_free_queue
 from trainer.frame.service_metrics import ServiceMetrics
 from trainer.frame.tracking import build_trackers
 from trainer.frame.watchdog import Watchdog
-from trainer.grpo.pattern_trainer import make_trainer_cls
-
-_VerlTaskRunner: Any = TaskRunnerV1.__ray_metadata__.modified_class
 
 
 class JudgeLost(RuntimeError):
     """All replicas of a judge that this job serves are given up; a checkpoint was written first."""
 
 
-class TaskRunner(_VerlTaskRunner):
-    """verl's task runner (0.9.1, trainer/main_ppo.py:93) with judges, our trainer, progress and a stop.
+class TaskRunner:
+    """What verl's task runner does (0.9.1, trainer/main_ppo.py:93), with judges, our trainer, progress and a stop.
 
     It runs with more threads than one, so that `progress`, `judge_report` and `request_stop` answer while `run` works.
     Its name is `host_name(run.dir)`: the driver and the reward workers find it by that.
     """
 
     def __init__(self) -> None:
-        super().__init__()
         self._progress = Progress()
         self._stop_requested = False
+        self._fitting = False
+        self._trainer: Any = None
         self._directory = JudgeDirectory()
         self._service = ServiceMetrics()
 
@@ -59,15 +60,12 @@ class TaskRunner(_VerlTaskRunner):
             False when training has not begun, so that there is nothing to save and the job may be ended at once.
         """
         self._stop_requested = True
-        if self.trainer is None or not self._fitting:
+        if self._trainer is None or not self._fitting:
             return False
-        self.trainer.request_stop()
+        self._trainer.request_stop()
         return True
 
-    _fitting = False
-
     def run(self, config: DictConfig) -> None:
-        configure_verl_logging()
         OmegaConf.resolve(config)
         folder = RunFolder(Path(config.run.dir))
         try:
@@ -77,11 +75,8 @@ class TaskRunner(_VerlTaskRunner):
             raise
 
     def _run(self, config: DictConfig, folder: RunFolder) -> None:
-        import transfer_queue as tq
-
         with open_dict(config):
             config.transfer_queue.enable = True
-        self.config = config
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
         state = folder.read_state()
         if state is None:
@@ -94,15 +89,13 @@ class TaskRunner(_VerlTaskRunner):
         trackers = build_trackers(plain, folder, state)
         fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say, publish=self._directory.publish)
         succeeded = False
-        tq.init(config.transfer_queue)
         try:
             watchdog.beat("start of the judges")
-            for name, base_urls in fleet.launch().items():
-                config.judges[name].base_urls = base_urls
+            trainer_class = _launch(config, fleet)
             self._progress.say("loading the policy and its rollout servers")
             watchdog.beat("start of the policy")
-            self.trainer = make_trainer_cls(config.trainer.v1.trainer_mode)(config=config)
-            self.trainer.attach(
+            self._trainer = trainer = trainer_class(config=config)
+            trainer.attach(
                 folder=folder,
                 trackers=trackers,
                 progress=self._progress,
@@ -111,28 +104,59 @@ class TaskRunner(_VerlTaskRunner):
                 service_metrics=lambda: self._service.metrics(fleet.health()),
                 attempt=len(state["starts"]) - 1,
             )
-            self.trainer.init()
-            self.init_agent_loop_manager()
+            trainer.init()
+            from trainer.grpo.agent_loops import start_agent_loops
+
+            agent_loops = start_agent_loops(config, trainer)
             self._progress.say("policy ready; waiting for the judges")
             fleet.wait_ready()
             fleet.watch()
             self._fitting = True
             if self._stop_requested:
                 return
-            self.trainer.fit(self.agent_loop_manager)
-            if self.trainer.ended_by:
-                raise JudgeLost(self.trainer.ended_by)
+            trainer.fit(agent_loops)
+            if trainer.ended_by:
+                raise JudgeLost(trainer.ended_by)
             succeeded = True
         finally:
             self._fitting = False
             watchdog.beat("shutdown")
             trackers.finish(exit_code=0 if succeeded else 1)
             fleet.stop()
-            tq.close()
+            _close_queue()
             watchdog.stop()
-        if self.trainer.global_steps > self.trainer.total_training_steps and not self._stop_requested:
+        if trainer.global_steps > trainer.total_training_steps and not self._stop_requested:
             state["finished"] = True
             write_json(folder.state, state)
+
+
+def _launch(config: DictConfig, fleet: JudgeFleet) -> Any:
+    """Start the judges and TransferQueue while this process imports verl; returns the trainer's class.
+
+    Each of the three takes ten seconds of a core. `config` learns the addresses of the judges.
+    """
+    with ThreadPoolExecutor(2, "start of the job") as beside:
+        judges = beside.submit(fleet.launch)
+        import transfer_queue as tq  # with it torch
+
+        queue = beside.submit(tq.init, config.transfer_queue)
+        from verl.utils.logging_utils import configure_verl_logging
+
+        from trainer.grpo.pattern_trainer import make_trainer_cls
+
+        configure_verl_logging()
+        trainer_class = make_trainer_cls(config.trainer.v1.trainer_mode)
+        queue.result()
+        for name, base_urls in judges.result().items():
+            config.judges[name].base_urls = base_urls
+    return trainer_class
+
+
+def _close_queue() -> None:
+    """Nothing where it was not started."""
+    import transfer_queue as tq
+
+    tq.close()
 
 
 def task_runner_class(run_dir: str) -> Any:
