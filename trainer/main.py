@@ -11,6 +11,7 @@ process trains one run).
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -60,6 +61,13 @@ def prepare(config: DictConfig) -> tuple[Settings, Plan]:
     return settings, make_plan(settings, config, inputs)
 
 
+def grpo(run_dir: str) -> Any:
+    """The Ray actor class that trains by GRPO; imports torch, Ray and verl."""
+    from trainer.grpo.task_runner import task_runner_class
+
+    return task_runner_class(run_dir)
+
+
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
     if {"-m", "--multirun"} & set(sys.argv[1:]):
@@ -80,7 +88,7 @@ def main() -> int:
 
     from trainer.frame.run import run_training
 
-    return run_training(config)
+    return run_training(config, grpo)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,8 +26,12 @@ console = Console(highlight=False, soft_wrap=True)
 POLL_S = 0.5
 
 
-def run_training(config: DictConfig) -> int:
+def run_training(config: DictConfig, task_runner: Callable[[str], Any]) -> int:
     """Run or resume the job of a checked configuration.
+
+    Args:
+        task_runner: gives the Ray actor class of a way of training for a run folder. It is asked once, when the
+            messages of verl and Ray are muted, and may import them.
 
     Returns:
         Exit code: 0 finished, 1 failed, 2 the run folder is another run's, 130 stopped by the user (resumable).
@@ -47,7 +52,7 @@ def run_training(config: DictConfig) -> int:
         return _summarise(folder)
     resumed = folder.last_checkpoint()
     console.print(f"run folder {folder.path}" + (f", resuming after step {resumed}" if resumed else ""))
-    outcome = _run_job(config, folder)
+    outcome = _run_job(config, folder, task_runner)
     if outcome == 0:
         return _summarise(folder)
     if outcome == 130:
@@ -57,15 +62,14 @@ def run_training(config: DictConfig) -> int:
     return outcome
 
 
-def _run_job(config: DictConfig, folder: RunFolder) -> int:
+def _run_job(config: DictConfig, folder: RunFolder, task_runner: Callable[[str], Any]) -> int:
     # The terminal is for the run's own lines; verl tells each process which of its engines are not installed.
     logging.disable(logging.INFO)
     warnings.filterwarnings("ignore", message=".*engine is not available", category=UserWarning)
     import ray
     from verl.trainer.main_ppo import run_ppo
 
-    from trainer.grpo.task_runner import task_runner_class
-
+    runner_class = task_runner(config.run.dir)
     console.print("starting Ray")
     _init_ray(config, folder)
     stop = _StopOnSignal()
@@ -74,7 +78,7 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
 
     def job() -> None:
         try:
-            run_ppo(config, task_runner_class(config.run.dir))
+            run_ppo(config, runner_class)
         except BaseException as error:  # noqa: BLE001 - handed to the main thread, which reports it
             failure.append(error)
 
