@@ -9,6 +9,8 @@ import pytest
 
 from trainer.grpo.rollout_table import RolloutTable
 
+pytestmark = pytest.mark.integration  # the rows come as verl's data set holds them
+
 
 @pytest.fixture(scope="module")
 def prompts() -> datasets.Dataset:
