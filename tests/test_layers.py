@@ -42,8 +42,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], ...]] = {
     "foundation": (("labels",), ("responses",), ("settings",), ("runs",)),
     "reward_workers": (
         ("verifier", "judges"),
-        ("detectors",),
+        ("detectors", "waiting"),
         ("gate", "mix", "label_source", "worker_index"),
+        ("terms",),
         ("scoring",),
         ("reward_manager",),
     ),
@@ -279,6 +280,12 @@ def named_in_python() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
 
 
+def named_in_documents() -> Iterator[tuple[str, str]]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for span in re.findall(r"`([^`\n]+)`", path.read_text()):
+            yield path.name, span
+
+
 def _texts(tree: object) -> Iterator[str]:
     if isinstance(tree, dict):
         for value in tree.values():
@@ -324,7 +331,9 @@ def _top_level_names(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("named", [named_in_yaml, named_in_python], ids=["yaml", "python"])
+@pytest.mark.parametrize(
+    "named", [named_in_yaml, named_in_python, named_in_documents], ids=["yaml", "python", "documents"]
+)
 def test_code_that_is_named_in_a_text_exists(named):
     assert [f"{where}: {problem}" for where, text in named() if (problem := missing(text))] == []
 
