@@ -17,7 +17,7 @@ from foundation.runs.run_folder import read_jsonl
 from reward_workers.mix import Mix
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
-"""R50."""
+"""The paper's probability of an open gate."""
 NEEDED = ("attempt", "step", "group", "verdict", "charged", "penalty")
 """Fields of a record that a group is made of."""
 

@@ -1,4 +1,4 @@
-"""The combined reward r = clip(s_ver + s_pat, 0, 1) with s_pat = -z * min(cap, sum_p w_p * b_p) (R49 to R51)."""
+"""The combined reward r = clip(s_ver + s_pat, 0, 1) with s_pat = -z * min(cap, sum_p w_p * b_p) (the paper)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Mix:
     def penalty(self, labels: Mapping[str, float] | None) -> float:
         """What the labels cost before gate and clip: min(cap, sum_p w_p * b_p), in 0..cap; 0 without labels.
 
-        b_p is 0 or 1 with hard labels (R50). With probabilities the same formula holds, min(cap, sum_p w_p * p_p): the
+        b_p is 0 or 1 with hard labels. With probabilities the same formula holds, min(cap, sum_p w_p * p_p): the
         cap of the expected sum, not the expectation of the capped sum.
 
         Rounded to 12 digits, so that 0.05 + 0.02 + 0.02 is 0.09 and not 0.09000000000000001: equal label vectors of

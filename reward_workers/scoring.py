@@ -78,7 +78,7 @@ class RolloutScorer:
         pattern_rm: None for BaseRL and where the rules alone are the source of labels: nobody is asked.
         cap: largest penalty, 0..1.
         source: whose labels the penalty charges; None means BaseRL: s_pat = 0.
-        penalty: charge hard labels (R50) or probabilities.
+        penalty: charge hard labels (the paper) or probabilities.
         score_incorrect: label wrong rollouts too, for monitoring; the reward does not change.
         on_unscored: ``count_as_incorrect`` turns an unscored rollout into reward 0; otherwise its reward is None and
             the trainer drops the group or aborts.
@@ -137,7 +137,7 @@ class RolloutScorer:
         )
 
     async def _judged(self, rollout: Rollout, verifier: Verdict, deadline: float) -> Verdict:
-        """What the verifier leaves unresolved goes to the fallback judge (R49); latency is the wait for the judge."""
+        """What the verifier leaves unresolved goes to the fallback judge; latency is the wait for the judge."""
         extracted = verifier.extracted
         if verifier.value is not None or extracted is None:
             return verifier

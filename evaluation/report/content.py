@@ -17,13 +17,13 @@ CONDITIONAL = (
     "Conditional robustness on a selected stress test, not prevalence: the prompts were chosen because models fail on "
     "them."
 )
-"""The label that every report prints (R12)."""
+"""The label that every report prints."""
 
 LABEL_NAMES = {"cot": "leaked CoT", "rep": "repetition", "con": "contradiction", "pr": "performative reasoning"}
 MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", "cot": "CoT", "rep": "Rep", "con": "Con", "pr": "PR"}
 
 Taxonomy = Mapping[str, Mapping[str, str]]
-"""Category titles by family and category, in the order in which they are shown (R13)."""
+"""Category titles by family and category, in the order in which they are shown (paper, Table 7)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def label_metrics(records: Sequence[Record]) -> dict[str, float]:
 
     Returns:
         labelled                     share of rollouts that PatternRM labelled
-        label/<l>, trigger           rates among those; trigger: one label at least (R23)
+        label/<l>, trigger           rates among those; trigger: one label at least
         label/without_probability    share of those where a label came without its probability (it then counts 0 or 1)
         rules/label/<l>, rules/trigger   rates among all rollouts with text: a rule saw the pattern
         rules/abstained/<l>          share of those where the rules did not decide
@@ -85,7 +85,7 @@ def is_labelled(record: Record) -> bool:
 
 
 def is_triggered(vector: dict[str, Any]) -> bool:
-    """Whether a label vector holds one label at least (R23)."""
+    """Whether a label vector holds one label at least."""
     return any(vector[label] for label in LABELS)
 
 

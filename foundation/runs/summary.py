@@ -99,7 +99,7 @@ def heldout_figures(heldout: Sequence[Record], step: int, oracle: LabelFunction 
 
 
 def label_rates(labels: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Trigger (any label, R24) and the four label rates; a label on which the rules abstain is not seen."""
+    """Trigger (any label) and the four label rates; a label on which the rules abstain is not seen."""
     rates = {"trigger": rate(sum(any(v[label] for label in LABELS) for v in labels), len(labels))}
     return rates | {label: rate(sum(bool(v[label]) for v in labels), len(labels)) for label in LABELS}
 

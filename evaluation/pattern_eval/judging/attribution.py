@@ -1,4 +1,4 @@
-"""CoT-priority attribution (R18): from evidence spans to the four labels.
+"""CoT-priority attribution: from evidence spans to the four labels.
 
 What a response shows inside leaked deliberation counts as CoT and not once more as contradiction or performative
 reasoning; what stands outside counts by itself. Repetition is a pattern of its own and may stand anywhere.
