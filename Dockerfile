@@ -32,7 +32,7 @@ WORKDIR /src
 COPY pyproject.toml ./
 # The versions stand in pyproject.toml.
 # hadolint ignore=DL3013
-RUN mkdir configs trainer reward_workers rollout_workers corpora evaluation launch hydra_plugins \
+RUN mkdir configs foundation trainer reward_workers rollout_workers corpora evaluation launch hydra_plugins \
     && pip install --no-cache-dir ".[gpu]" \
     && pip uninstall --yes patternrl
 COPY . .

@@ -1,4 +1,4 @@
-"""What the gate z of the pattern penalty does to GRPO's advantages, in closed form (requirements A.12: N1, N3).
+"""What the gate z of the pattern penalty does to GRPO's advantages, in closed form.
 
 Verdicts and labels of a group are given; only z is drawn. Rollouts with the same penalty are exchangeable, so the
 rewards depend on how many gates of each penalty are open. These counts are binomial: sums over them are exact.

@@ -3,7 +3,7 @@
     python -m foundation.labels        prints the table of docs/labels.md
 
 Prompts, reply parser, detectors, settings, metrics, reports, pages and the toy world read this table; nobody else knows
-how many labels there are, or what they are called. Order, names and meaning follow the paper (section 3, Table 1).
+how many labels there are, or what they are called. Order, names and meaning follow the paper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Watching a job from here: its output as it comes, its end, and another start of the same run where that can help."""
+"""Follow a job: print its output as it comes, wait for its end, and start the run again where that can help."""
 
 from __future__ import annotations
 

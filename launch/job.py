@@ -140,7 +140,7 @@ def look(
 def read_state(details: JobDetails) -> JobState:
     """A job's details as Ray gives them, in short."""
     error_type = None if details.error_type is None else str(getattr(details.error_type, "value", details.error_type))
-    # Of a command that failed Ray says the exit code once more, and the end of its output.
+    # For a command that failed, Ray repeats the exit code and the end of the output.
     failed = details.status == JobStatus.FAILED and error_type != JobErrorType.JOB_ENTRYPOINT_COMMAND_ERROR.value
     lines = (details.message or "").strip().splitlines()
     return JobState(

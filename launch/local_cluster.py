@@ -118,7 +118,7 @@ class LocalCluster:
         command = [str(Path(sys.executable).parent / "ray"), "start", *arguments, "--block", "--disable-usage-stats"]
         command += [f"--resources={json.dumps(dict(resources))}"]
         command += [f"--num-cpus={cpus}", f"--num-gpus={gpus}", f"--object-store-memory={OBJECT_STORE_BYTES}"]
-        # Without the address of the cluster that is to come up, which `ray start` would take for one to join.
+        # `ray start` would join the cluster that this variable names, and it is not up yet.
         environment = {name: value for name, value in self.environment.items() if name != "RAY_API_SERVER_ADDRESS"}
         with (Path(self._folder.name) / f"node-{len(self._nodes)}.log").open("w") as log:
             process = subprocess.Popen(

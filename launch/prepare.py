@@ -29,7 +29,7 @@ Compose = Callable[[Sequence[str]], DictConfig]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A checked run. `config` is its finished tree, `notes` what deserves a look beside those of the plan."""
+    """A checked run. `config` is its finished tree; `notes` are remarks beside those of the plan."""
 
     spec: JobSpec
     settings: Settings

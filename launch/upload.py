@@ -15,7 +15,7 @@ from typing import Any
 
 MB = 1_000_000
 SHOWN = 10
-quiet = logging.getLogger("launch.upload.ray")
+quiet = logging.getLogger(f"{__name__}.ray")
 quiet.setLevel(logging.WARNING)
 
 

@@ -1,4 +1,4 @@
-"""The Bernoulli gate of the pattern penalty (R50), as a hash instead of a random stream.
+"""The Bernoulli gate of the pattern penalty, as a hash instead of a random stream.
 
 The same rollout gets the same z whichever worker scores it, in whatever order, and after a resume.
 """
@@ -18,7 +18,7 @@ class Gate:
     """z ~ Bernoulli(probability), decided by H(seed, step, group[, rollout]).
 
     Attributes:
-        probability: share of open gates (z = 1), 0..1; the paper uses 0.6 (R50).
+        probability: share of open gates (z = 1), 0..1; the paper uses 0.6.
         scope: ``rollout`` draws z for each rollout (the paper); ``group`` shares one z among the rollouts of a
             prompt, which keeps the expected penalty and removes gating noise inside the GRPO group.
         seed: seed of the hash.

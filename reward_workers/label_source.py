@@ -1,6 +1,6 @@
 """Which labels the penalty charges: PatternRM's, the rules', either or both; as 0/1 or as probabilities.
 
-The paper charges PatternRM's hard labels (R47, R50): source `pattern_rm`, penalty `hard`.
+The paper charges PatternRM's hard labels: source `pattern_rm`, penalty `hard`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The formulas of the reward: what labels cost, and how terms make one reward (paper, section 4).
+"""The formulas of the reward: what labels cost, and how terms make one reward.
 
 s_pat = -z * min(cap, sum_p w_p * b_p)          a summand
 r     = clip(sum of the summands, 0, 1) * product of the factors

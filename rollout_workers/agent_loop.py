@@ -56,7 +56,7 @@ AGENT_NAME = "pattern_single_turn"
 TAIL_TOKENS = 32
 """Tokens at the end of a prompt that show its tail; the turn header and a think block fit."""
 
-# Ray wraps the class; subclasses need the one that it wraps.
+# Ray wraps the class in an actor; a subclass needs the class inside.
 _StockWorker: Any = AgentLoopWorkerTQ.__ray_metadata__.modified_class.__ray_actor_class__
 
 

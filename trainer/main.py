@@ -11,6 +11,7 @@ process trains one run).
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
@@ -28,6 +29,9 @@ from foundation.settings.run_settings import Settings, read_settings
 from foundation.settings.terminal import FILE_WIDTH, refuse
 from trainer.checks.plan import Plan, make_plan
 from trainer.checks.preflight import data_problems, inspect_inputs, start_problems, static_problems
+
+if TYPE_CHECKING:
+    from trainer.frame.task_runner import TaskRunner
 
 END = "nothing was started; all settings: python -m trainer.main --help"
 
@@ -60,6 +64,13 @@ def prepare(config: DictConfig) -> tuple[Settings, Plan]:
     return settings, make_plan(settings, config, inputs)
 
 
+def grpo() -> type[TaskRunner]:
+    """The task runner that trains by GRPO; imports Ray."""
+    from trainer.grpo.task_runner import GrpoTaskRunner
+
+    return GrpoTaskRunner
+
+
 def main() -> int:
     """Run the command line of this process; returns the exit code."""
     if {"-m", "--multirun"} & set(sys.argv[1:]):
@@ -80,7 +91,7 @@ def main() -> int:
 
     from trainer.frame.run import run_training
 
-    return run_training(config)
+    return run_training(config, grpo)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Construction of a PatternEval set (R8 to R13) from a pool of candidates and the rollouts of some models on it.
+"""Construction of a PatternEval set from a pool of candidates and the rollouts of some models on it.
 
     python -m corpora.pattern_eval pool.files=[pool.jsonl] rollouts=[outputs/pattern_eval/model_a]
 

@@ -1,4 +1,4 @@
-"""Step 1 (R8): anchors, the candidates on which recurrent failures were seen, with their evidence."""
+"""Step 1: anchors, the candidates on which recurrent failures were seen, with their evidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find_anchors(candidates: Sequence[Candidate], min_responses: int, min_share:
     """Candidates with a pattern in a share of their responses, the most difficult first.
 
     Args:
-        min_responses: labelled responses that are needed: one failure of one model does not recur.
+        min_responses: fewer labelled responses than this make no anchor: what one model did once does not recur.
         min_share: share of them that shows the same label, in 0..1.
     """
     found = []

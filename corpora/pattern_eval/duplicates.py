@@ -101,7 +101,7 @@ def unreadable_image(prompt: Prompt, root: Path) -> str | None:
 
 
 def remember(prompts: Iterable[Prompt], found: Fingerprints) -> Fingerprints:
-    """The same fingerprints with these prompts in them."""
+    """A copy that knows these prompts too."""
     for prompt in prompts:
         found.add(prompt)
     return found

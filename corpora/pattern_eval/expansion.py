@@ -1,4 +1,4 @@
-"""Step 2 (R9): from anchors to related candidates, so that a failure is met in its broader forms.
+"""Step 2: from anchors to related candidates, so that a failure is met in its broader forms.
 
 Three relations, from the closest on: the same prompt structure (the question with its numbers, names and options taken
 out), the same task (source and category), and a similar question (shared word triples).

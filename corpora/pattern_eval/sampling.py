@@ -1,4 +1,4 @@
-"""Step 3 (R10): pattern-oriented sampling under quotas, with a reason for every candidate.
+"""Step 3: pattern-oriented sampling under quotas, with a reason for every candidate.
 
 The paper gives the rules and no thresholds: all of these are settings.
 """
@@ -60,7 +60,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a category was to have, what was made of that and why, and what it got."""
+    """The quota of a category: as it was set, as it was lowered and why, and how much of it was filled."""
 
     asked: int
     allowed: int

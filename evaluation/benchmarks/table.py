@@ -10,7 +10,7 @@ from evaluation.pattern_eval.published import BenchmarkRow
 
 
 def benchmark_row(size: str, policy: str, scores: Mapping[str, float], benchmarks: Sequence[Benchmark]) -> BenchmarkRow:
-    """One row; the overall figure is the mean of the benchmarks, not of the family averages (R55).
+    """One row; the overall figure is the mean of the benchmarks, not of the family averages (paper, Table 6).
 
     Raises:
         ValueError: a score is missing: an average over fewer would not be comparable.

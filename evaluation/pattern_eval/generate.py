@@ -1,4 +1,4 @@
-"""Paired generation (R1 to R6): every prompt in every mode, asked of OpenAI-compatible servers, split and kept.
+"""Paired generation: every prompt in every mode, asked of OpenAI-compatible servers, split and kept.
 
 Only the reasoning control differs between the modes of a pair.
 """

@@ -1,4 +1,4 @@
-"""How length goes with Trigger (R33, R34): aggregates of model and correctness, and bins pooled over responses.
+"""How length goes with Trigger (paper, Figures 5 and 6): by model and correctness, and in bins over all responses.
 
 Neither the unit of length nor the pooling is stated in the paper: both are settings, and the report names them.
 """

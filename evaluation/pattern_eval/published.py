@@ -61,7 +61,7 @@ def composition() -> dict[str, dict[str, int]]:
 
 
 def published_rows() -> list[Row]:
-    """Tables 3 and 7: 25 models in two modes (R7)."""
+    """Tables 3 and 7: 25 models in two modes."""
     return [
         Row(
             entry["model"],

@@ -298,7 +298,7 @@ def _server(section: Any, where: str, problems: list[str]) -> JudgeSettings | No
 def _judges(sections: Mapping[str, Any], asks: Asks, problems: list[str]) -> dict[str, JudgeSettings]:
     wanted = {asks.correctness: CORRECTNESS_PROMPTS, **dict.fromkeys(asks.pattern, PATTERN_PROMPTS)}
     if len(wanted) != 1 + len(asks.pattern):
-        problems.append(f"asks.pattern={asks.pattern}: name each judge once, and another one in asks.correctness (R19)")
+        problems.append(f"asks.pattern={asks.pattern}: name each judge once, and another one in asks.correctness")
     found = {}
     for name, prompts in wanted.items():
         if not isinstance(sections.get(name), Mapping):
@@ -325,7 +325,7 @@ def _check_key(settings: JudgeSettings, where: str, problems: list[str]) -> None
 
 
 def _pair_problems(model: Model, modes: tuple[Mode, ...], servers: Mapping[Mode, JudgeSettings]) -> list[str]:
-    """Only the reasoning control may differ between the modes of one model (R5)."""
+    """Only the reasoning control may differ between the modes of one model."""
     if model.seed is not None and ("seed" in model.decoding.nt or "seed" in model.decoding.t):
         return [
             "model.seed draws a seed for each prompt, but model.decoding has a seed as well: set one of them to null"

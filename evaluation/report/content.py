@@ -18,7 +18,7 @@ CONDITIONAL = (
     "Conditional robustness on a selected stress test, not prevalence: the prompts were chosen because models fail on "
     "them."
 )
-"""The label that every report prints (R12)."""
+"""The label that every report prints."""
 
 LABEL_NAMES = {row.key: row.title for row in TABLE}
 MEASURE_NAMES = {"acc": "Acc", "trigger": "Trigger", **{row.key: row.wire for row in TABLE}}
@@ -30,7 +30,7 @@ MEANINGS = {
 """What a column of a label counts, by either heading."""
 
 Taxonomy = Mapping[str, Mapping[str, str]]
-"""Category titles by family and category, in the order in which they are shown (R13)."""
+"""Category titles by family and category, in the order in which they are shown (paper, Table 7)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The figures of a report as PNG files: gap bars, composition, series, radar, length relation (R29, R31 to R34)."""
+"""The figures of a report as PNG files: gap bars, composition, series, radar, lengths (Figures 1, 3 to 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables about the judges, and about all models together (R28, R40, R55)."""
+"""The tables about the judges, and about all models together (paper, Tables 2 and 5)."""
 
 from __future__ import annotations
 

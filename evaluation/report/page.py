@@ -73,7 +73,7 @@ def render_page(
 
 
 def example_responses(responses: Sequence[Response], per_label: int) -> dict[str, list[Response]]:
-    """The responses to show for each label, and for "none": the first by prompt, prompts of few labels first (R30)."""
+    """The responses to show for each label, and for "none": the first by prompt, few labels first (Figure 2)."""
     labelled = sorted(
         (r for r in responses if r.labels is not None), key=lambda r: (_n_labels(r), r.prompt_id, r.model, r.mode)
     )

@@ -1,4 +1,4 @@
-"""The tables of a report as text cells, in the order of the page (R26 to R28, R6)."""
+"""The tables of a report as text cells, in the order of the page (paper, Tables 3 and 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user sees of a generation: the visible response, the reasoning, and flags (R2 to R4, R6).
+"""What the user sees of a generation: the visible response, the reasoning, and flags.
 
 The one place that knows it. Only the visible response is verified and labelled. Left-over think markers of a
 non-thinking answer stay in it: they are leaked chain-of-thought. Nothing is cut out of the middle of a text.
@@ -35,9 +35,9 @@ class Channels:
 
     Attributes:
         visible: what the user sees, without outer blanks and end-of-turn tokens; empty when there is nothing.
-        reasoning: the reasoning channel; empty when there is none. Never judged (R2).
+        reasoning: the reasoning channel; empty when there is none. Never judged.
         flags: ``answer_in_reasoning_field`` the server's parser put the answer there; ``reasoning_in_nt`` a reasoning
-            channel in non-thinking mode (R3); ``unclosed_think`` a think block that never closes; ``reopened_think``
+            channel in non-thinking mode; ``unclosed_think`` a think block that never closes; ``reopened_think``
             a think block opened again inside the answer; ``no_visible_response`` to be counted, never scored as text.
     """
 

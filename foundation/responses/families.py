@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Mode = Literal["nt", "t"]
-"""Non-thinking or thinking (R1)."""
+"""Non-thinking or thinking."""
 
 PromptTail = Literal["open", "closed", "none"]
 """How a rendered prompt ends: inside a think block, behind a closed one, or without any."""
@@ -58,7 +58,7 @@ FAMILIES: dict[str, Family] = {
         Family(
             "qwen3_5", _THINK, _CHATML_END, "<|im_start|>assistant", thinks_unasked=True, mode_kwargs=_ENABLE_THINKING
         ),
-        # No off switch: the modes are effort levels (R5).
+        # No off switch: the modes are effort levels.
         Family(
             "gpt_oss",
             end_tokens=("<|return|>", "<|end|>", "<|call|>", "<|endoftext|>"),

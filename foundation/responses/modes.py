@@ -1,4 +1,4 @@
-"""The switch between thinking and non-thinking mode, and what a rendered prompt says about it (R5).
+"""The switch between thinking and non-thinking mode, and what a rendered prompt says about it.
 
 A mode is chosen by chat template arguments (a toggle or an effort level) or by another checkpoint. What was chosen
 shows at the end of the rendered prompt, so that a switch without effect is found at the first prompt and not in a plot.

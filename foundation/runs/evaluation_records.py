@@ -15,12 +15,12 @@ Outcome = Literal["answered", "empty", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question with its images (R1).
+    """One question with its images.
 
     Attributes:
         prompt_id: unique in its file.
         source: data set of origin.
-        family, category: of the taxonomy (R13).
+        family, category: of the taxonomy (paper, Table 1).
         question: what the model is asked, without image placeholders.
         options: texts of A, B, ... of a choice question.
         images: path, URL, data URL, or bytes of a file, in the order in which they are shown.
@@ -43,7 +43,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One answer of a model in one mode, as it came and as the user sees it (R1, R2).
+    """One answer of a model in one mode, as it came and as the user sees it.
 
     Attributes:
         raw: message content with special tokens, as the server sent it.
@@ -116,7 +116,7 @@ class Response:
 
     @property
     def trigger(self) -> bool | None:
-        """One label at least (R23)."""
+        """One label at least."""
         return None if self.labels is None else trigger(self.labels)
 
     @property

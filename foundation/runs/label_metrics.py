@@ -19,7 +19,7 @@ def label_metrics(records: Sequence[ScoredRollout]) -> dict[str, float]:
 
     Returns:
         labelled                     share of rollouts that PatternRM labelled
-        label/<l>, trigger           rates among those; trigger: one label at least (R23)
+        label/<l>, trigger           rates among those; trigger: one label at least
         label/without_probability    share of those where a label came without its probability (it then counts 0 or 1)
         rules/label/<l>, rules/trigger   rates among all rollouts with text: a rule saw the pattern
         rules/abstained/<l>          share of those where the rules did not decide

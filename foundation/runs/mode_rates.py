@@ -1,4 +1,4 @@
-"""The figures of PatternEval (R23 to R28): rates of one model in one mode, and the paired differences of its modes.
+"""The figures of PatternEval (Tables 3 and 7): rates of one model in one mode, and the paired differences of its modes.
 
     D_acc = Acc_T - Acc_NT        D_pat = Trigger_NT - Trigger_T
 
@@ -21,7 +21,7 @@ from foundation.runs.statistics import Difference, Rate, paired_difference, rate
 MEASURES = ("acc", "trigger", *LABELS)
 
 LARGE_GAP = 20.0
-"""Points of D_pat above which the paper counts a pair as large (R28)."""
+"""Points of D_pat above which the paper counts a pair as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Row:
 
     Attributes:
         rates: by `MEASURES`.
-        families, categories: Trigger by family and by category (R26, R27).
+        families, categories: Trigger by family and by category (paper, Tables 3 and 7).
         counts: asked, answered, empty, failed, truncated, without_verdict, without_labels; empty for published rows.
         flags: how often each flag of the channel splitter was raised.
         source: ``measured``, or where a published row comes from.
@@ -58,7 +58,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Aggregates:
-    """What the paper says of all rows together (R28).
+    """What the paper says of all rows together.
 
     Attributes:
         mean: arithmetic mean of each label rate over the rows that have it, by mode and over both ("all").
@@ -146,7 +146,7 @@ def _difference(
 
 
 def aggregate(rows: Sequence[Row], pairs: Sequence[Pair]) -> Aggregates:
-    """Means of the label rates and counts of the gaps (R28)."""
+    """Means of the label rates and counts of the gaps."""
     wanted: dict[str, Sequence[Row]] = {"all": rows, **{mode: [r for r in rows if r.mode == mode] for mode in MODES}}
     mean = {}
     for name, chosen in wanted.items():
@@ -158,7 +158,7 @@ def aggregate(rows: Sequence[Row], pairs: Sequence[Pair]) -> Aggregates:
 
 
 def bounds_hold(row: Row, tolerance: float = 0.011) -> bool:
-    """max(label rates) <= Trigger <= sum(label rates) (golden G3), up to the rounding of published figures."""
+    """max(label rates) <= Trigger <= sum(label rates), up to the rounding of published figures."""
     values = [row.rates[label].value for label in LABELS]
     trigger = row.rates["trigger"].value
     known = [value for value in values if value is not None]

@@ -164,7 +164,7 @@ def _latency(name: str, seconds: list[float]) -> dict[str, float]:
 
 
 def _group_metrics(records: Sequence[ScoredRollout]) -> dict[str, float]:
-    """Where the variance that GRPO divides by comes from (requirements A.12: N1, N3).
+    """Where the variance that GRPO divides by comes from.
 
     A group without variance teaches nothing. In a group whose verdicts agree, the penalty is the only variance; it is
     *gate-only* when every rollout with known labels has the same penalty, so that the rewards differ by z alone: its

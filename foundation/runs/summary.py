@@ -100,7 +100,7 @@ def heldout_figures(heldout: Sequence[ScoredRollout], step: int, oracle: LabelFu
 
 
 def label_rates(vectors: Sequence[Mapping[str, bool | None]]) -> dict[str, dict[str, float]]:
-    """Trigger (any label, R24) and the rate of each label; one on which the rules abstain is not seen."""
+    """Trigger (any label) and the rate of each label; one on which the rules abstain is not seen."""
     rates = {"trigger": rate(sum(map(trigger, vectors)), len(vectors))}
     return rates | {label: rate(sum(bool(vector[label]) for vector in vectors), len(vectors)) for label in LABELS}
 

@@ -1,4 +1,4 @@
-"""Batch arithmetic: what divides what, how many prompts a run sees, which of epochs and steps ends it (R52, G9)."""
+"""Batch arithmetic: what divides what, how many prompts a run sees, which of epochs and steps ends it."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def verl_config_dir() -> str:
     """
     spec = importlib.util.find_spec("verl")
     if spec is None or spec.origin is None:
-        raise ConfigError(["verl is not installed in this environment: install the project's requirements (make venv)"])
+        raise ConfigError(["verl is not installed in this environment: make install, or make install-light"])
     return str(Path(spec.origin).parent / "trainer" / "config")
 
 

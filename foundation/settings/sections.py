@@ -58,7 +58,7 @@ class Run(Section):
 
 
 class Policy(Section):
-    """The model that is trained (R54). `update_dtype`: parameters in the FSDP pass; `rollout_dtype`: vLLM."""
+    """The model that is trained. `update_dtype`: parameters in the FSDP pass; `rollout_dtype`: vLLM."""
 
     name: Name
     path: Annotated[str, Field(min_length=1)]
@@ -119,7 +119,7 @@ class VerifierSettings(Section):
 
 
 class RewardMix(Section):
-    """r = clip(s_ver + s_pat, 0, 1), s_pat = -z * min(cap, sum_p w_p b_p) (R50, R51)."""
+    """r = clip(s_ver + s_pat, 0, 1), s_pat = -z * min(cap, sum_p w_p b_p) (the paper)."""
 
     name: Name
     pattern_penalty: bool

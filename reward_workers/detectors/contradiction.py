@@ -1,6 +1,6 @@
-r"""Contradiction (label con, R16): two answers that cannot both hold, neither of them taken back.
+r"""Contradiction (label con): two answers that cannot both hold, neither of them taken back.
 
-Only where the pair can be pointed at (R20): two statements of the answer, or two sentences in a row that give one
+Only where the pair can be pointed at: two statements of the answer, or two sentences in a row that give one
 thing two values. Parts of a question, conditions, hedges and corrections make the rule abstain.
 """
 

@@ -1,6 +1,6 @@
-"""Leaked deliberation (label cot, R14): left-over think markers, self-correction, narration of one's own process.
+"""Leaked deliberation (label cot): left-over think markers, self-correction, narration of one's own process.
 
-The phrases are those that the pattern rubric names (R20): "let me ...", "wait", a reversal, a recount, in English and
+The phrases are those that the pattern rubric names: "let me ...", "wait", a reversal, a recount, in English and
 Chinese. A polished solution without narration has none of them.
 """
 

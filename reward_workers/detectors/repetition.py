@@ -1,4 +1,4 @@
-"""Repetition (label rep, R15): the same sentence, the same passage, a loop. One closing restatement is none."""
+"""Repetition (label rep): the same sentence, the same passage, a loop. One closing restatement is none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_repetition(spoken: str, sentences: Sequence[Sentence]) -> str | None:
     """What is repeated: ``sentence``, ``passage``, ``loop``; None where nothing is.
 
     - sentence: one sentence twice in a row (a lead-in such as "So," does not make it another), or three times anywhere.
-      Statements of the answer are left out of "twice": one closing restatement is allowed (R20). Calculations are left
+      Statements of the answer are left out of "twice": one closing restatement is allowed. Calculations are left
       out: the same one may serve several items.
     - passage: two sentences in a row that stand together again later.
     - loop: runs of words that were there before make up a large part of the response, or one word many times in a row.

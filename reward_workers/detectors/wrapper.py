@@ -1,4 +1,4 @@
-"""Performative reasoning (label pr, R17) in the one form that a rule can see: an analytic wrapper and no more.
+"""Performative reasoning (label pr) in the one form that a rule can see: an analytic wrapper and no more.
 
 "After a careful analysis, the answer is clear. \\boxed{3}" names no object, text, quantity or position. Whether named
 evidence supports a conclusion is beyond any rule, so everything else abstains, except a bare answer, which performs

@@ -1,4 +1,4 @@
-"""The fallback judge: does an extracted answer mean the same as the reference? (R49, last stage of the cascade)"""
+"""The fallback judge: does an extracted answer mean the same as the reference? The last stage of the cascade."""
 
 from __future__ import annotations
 

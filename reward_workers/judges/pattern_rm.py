@@ -1,4 +1,4 @@
-"""PatternRM: the pattern labels of a visible response, from question and response alone (R47, R48 direct)."""
+"""PatternRM: the pattern labels of a visible response, from question and response alone (paper, Table 4)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class AnswerJudgeLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VerifierTerm:
-    """Verifier, then the fallback judge (paper, section 4).
+    """Verifier, then the fallback judge.
 
     Attributes:
         on_unscored: ``count_as_incorrect`` turns a rollout without a verdict into s_ver = 0; otherwise it has no value,

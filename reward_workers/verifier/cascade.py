@@ -1,4 +1,4 @@
-"""The whole verifier: rules first, then the questions that they leave go to the symbolic pool (R49)."""
+"""The whole verifier: rules first, then the questions that they leave go to the symbolic pool."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def consult_rules(
     started = time.perf_counter()
     try:
         return _consult(prepare(response, reference, answer_type, options, max_answer_chars), started)
-    except Exception as error:  # a fault of a rule must not cost a rollout its group, or a file its other rows
+    except Exception as error:  # a rule that fails must not cost the whole group, or the other rows of a file
         logger.exception("a rule of the verifier failed; the response stays unresolved")
         content = extract_boxed(response).content
         seconds = time.perf_counter() - started
@@ -95,7 +95,7 @@ def _consult(prepared: Prepared, started: float) -> Consultation:
 
 
 def check_arguments(response: object, reference: object, answer_type: object = None, options: object = None) -> None:
-    """What every way into the verifier asks of its input.
+    """Check the arguments of a verification.
 
     Raises:
         ValueError: with the argument, its value and what to give.
@@ -113,7 +113,7 @@ def check_arguments(response: object, reference: object, answer_type: object = N
 
 
 def shortened(value: object) -> str:
-    """A value for an error message, at 60 characters at most."""
+    """A value as an error message shows it: 60 characters at most."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

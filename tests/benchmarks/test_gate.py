@@ -38,7 +38,7 @@ def test_all_right_and_all_failing_is_pure_noise(n: int, probability: float) -> 
 
 
 def test_the_figures_of_the_requirements() -> None:
-    """A.12 N1: mean square .86 in the group above; about -.42 and -.43 for a failing rollout at 60 % failing."""
+    """By hand: mean square .86 in the group above; about -.42 and -.43 for a failing rollout at 60 % failing."""
     assert gate_effect((0.05,) * 8, 0.6, "rollout").variance[0] == pytest.approx(0.86, abs=0.005)
     rng = np.random.default_rng(0)
     groups = [tuple(0.05 if failing else 0.0 for failing in rng.random(8) < 0.6) for _ in range(1500)]

@@ -49,7 +49,7 @@ def test_one_judge_agrees_with_nobody():
 
 
 def test_f1_is_that_of_the_published_rows():
-    """Golden G7: precision 60.0 and recall 51.0 give 55.1 (PatternRM, direct, Con)."""
+    """Paper, Table 4: precision 60.0 and recall 51.0 give 55.1 (PatternRM, direct, Con)."""
     predicted = [True] * 850 + [False] * 490  # 510 hits, 340 false alarms, 490 misses
     truth = [True] * 510 + [False] * 340 + [True] * 490
     found = quality_of(predicted, truth)

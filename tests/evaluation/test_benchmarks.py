@@ -29,7 +29,7 @@ def shipped() -> list[Benchmark]:
 
 
 def test_averages_are_those_of_the_paper():
-    """Golden G8: family averages, and overall as the mean of the ten."""
+    """Paper, Table 6: family averages, and overall as the mean of the ten."""
     for row in benchmark_rows():
         found = benchmark_row(row.size, row.policy, row.benchmarks, shipped())
         assert list(found.benchmarks) == list(row.benchmarks)

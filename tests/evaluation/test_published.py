@@ -1,4 +1,4 @@
-"""The paper's tables recompute from their cells (goldens G2, G3, G8 and the inconsistencies of A.11)."""
+"""The paper's tables recompute from their cells, and what does not recompute is named."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BELOW_20 = {
 
 
 def test_composition_sums_and_shares():
-    """Golden G1."""
+    """Paper, Table 1."""
     sums = {family: sum(categories.values()) for family, categories in composition().items()}
     assert sums == {"VG": 1181, "OS": 579, "KR": 655}
     total = sum(sums.values())
@@ -111,7 +111,7 @@ def test_averages_of_table_6():
 
 
 def test_the_capability_statement_about_qwen3_5():
-    """R35: from 4B to 397B accuracy rises in both modes, and the gap of Trigger stays between 21.36 and 26.63."""
+    """Figure 3: from 4B to 397B accuracy rises in both modes; the gap of Trigger stays between 21.36 and 26.63."""
     models = [f"Qwen3.5-{size}" for size in ("4B", "9B", "27B", "35B-A3B", "122B-A10B", "397B-A17B")]
     rows = {(row.model, row.mode): row.rates for row in published_rows()}
     ends = [(rows[m, mode]["acc"].value) for mode in ("nt", "t") for m in (models[0], models[-1])]

@@ -1,4 +1,4 @@
-"""The parser of pattern labels (R20, R21): meaning is strict, form is free."""
+"""The parser of pattern labels: meaning is strict, form is free."""
 
 from __future__ import annotations
 

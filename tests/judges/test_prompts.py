@@ -1,4 +1,4 @@
-"""Prompts: the contract of R20 and R22 is in them, and text of a model stays data."""
+"""Prompts: the rubric (paper, appendix E) is in them, in both languages, and text of a model stays data."""
 
 from __future__ import annotations
 

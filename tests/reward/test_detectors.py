@@ -1,6 +1,6 @@
 """Rule-based detectors on hand-written responses, English and Chinese, and on the toy world's generator.
 
-Every example is labelled by the rubric (requirements R14 to R18, R20), not by what the rules print.
+Every example is labelled by the rubric (paper, appendix E), not by what the rules print.
 """
 
 from __future__ import annotations

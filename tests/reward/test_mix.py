@@ -1,4 +1,4 @@
-"""Reward table of the paper (requirements R50, R51 and golden G4): 16 label vectors x z x verdict."""
+"""Reward table of the paper: 16 label vectors x z x verdict."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from reward_workers.mix import Mix
 
 PAPER = Mix(weights={"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02}, cap=0.1)
 
-# Reward of a right answer behind an open gate, by (cot, rep, con, pr); written out from G4.
+# Reward of a right answer behind an open gate, by (cot, rep, con, pr); written out by hand.
 OPEN_AND_CORRECT = {
     (0, 0, 0, 0): 1.00,
     (0, 0, 0, 1): 0.98,

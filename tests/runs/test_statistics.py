@@ -107,7 +107,7 @@ def test_quality_counts():
 
 
 def test_fleiss_kappa_of_the_textbook():
-    """Golden G10: three judges, strict agreement .89, prevalence .74 give P_bar .9267 and kappa about .81."""
+    """By hand: three judges, strict agreement .89, prevalence .74 give P_bar .9267 and kappa about .81."""
     # 100 responses: a unanimous 1, b unanimous 0, the rest split two to one.
     votes = [[1, 1, 1]] * 69 + [[0, 0, 0]] * 20 + [[1, 1, 0]] * 5 + [[1, 0, 0]] * 6
     share = (3 * 69 + 2 * 5 + 6) / 300

@@ -167,7 +167,7 @@ def penalised(n, z=1, penalty=0.05):
 @pytest.mark.parametrize(
     ("group", "gate_only"),
     [
-        (penalised(5) + penalised(3, z=0), True),  # all right, all failing, z differs: pure gate noise (N1)
+        (penalised(5) + penalised(3, z=0), True),  # all right, all failing, z differs: pure gate noise
         (penalised(8), False),  # no variance at all
         (penalised(4) + penalised(4, penalty=0.02), False),  # labels differ
         ([*penalised(4), record(0, 0.0)], False),  # verdicts differ

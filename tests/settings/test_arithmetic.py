@@ -30,7 +30,7 @@ def test_the_arithmetic_of_the_paper(tree: Tree):
     assert batch.updates == 1
     assert (length.steps, length.prompts, length.binding) == (600, 76_800, "steps")
     assert round(length.epochs, 2) == 1.74
-    assert length.steps_by_epochs == 5 * 345  # G9 says 1,726 = 221,000 / 128; verl drops each epoch's incomplete batch
+    assert length.steps_by_epochs == 5 * 345  # 221,000 / 128 are 1,726; verl drops each epoch's incomplete batch
 
 
 def test_few_epochs_end_a_run_before_its_steps(tree: Tree):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trainer.main import main
+from trainer.main import grpo, main
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -79,11 +79,13 @@ def test_good_inputs_reach_the_training(good_inputs: list[str], monkeypatch: pyt
     # A stand-in for trainer.frame.run: importing that one would start verl and Ray.
     seen = []
     stand_in = ModuleType("trainer.frame.run")
-    stand_in.run_training = lambda config: seen.append(config) or 7
+    stand_in.run_training = lambda config, task_runner: seen.append((config, task_runner)) or 7
     monkeypatch.setitem(sys.modules, "trainer.frame.run", stand_in)
     monkeypatch.setattr(sys, "argv", ["trainer.main", *good_inputs, "trainer.total_training_steps=7"])
     assert main() == 7
-    assert seen[0].trainer.total_training_steps == 7
+    ((config, task_runner),) = seen
+    assert config.trainer.total_training_steps == 7
+    assert task_runner is grpo
 
 
 @pytest.mark.integration

@@ -12,6 +12,8 @@ from foundation.runs.records import Verdict
 from foundation.runs.scored_rollout import ScoredRollout
 from trainer.grpo.rollout_table import RolloutTable
 
+pytestmark = pytest.mark.integration  # the rows come as verl's data set holds them
+
 
 @pytest.fixture(scope="module")
 def prompts() -> datasets.Dataset:

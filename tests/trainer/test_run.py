@@ -12,8 +12,8 @@ def test_a_run_of_a_version_with_other_records_is_refused_before_ray_starts(tmp_
     folder, state = open_run_folder(tmp_path, OmegaConf.to_container(config))
     del state["record_schema"]  # as the version before wrote it
     write_json(folder.state, state)
-    monkeypatch.setattr(run, "_run_job", lambda config, folder: pytest.fail("the job was started"))
-    assert run.run_training(config) == 2
+    monkeypatch.setattr(run, "_run_job", lambda config, folder, runner: pytest.fail("the job was started"))
+    assert run.run_training(config, lambda: pytest.fail("asked for")) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: run.dir={tmp_path} holds a run whose records have schema 1")
     assert "set run.name=<new name>" in error

@@ -64,7 +64,7 @@ def make_plan(settings: Settings, config: DictConfig, inputs: Inputs) -> Plan:
 def describe_reward(mix: RewardMix) -> str:
     """The reward as a formula with its numbers.
 
-    The least reward of a right answer is 1 - min(cap, sum of the weights) (R51).
+    The least reward of a right answer is 1 - min(cap, sum of the weights).
     """
     if not mix.pattern_penalty:
         return f"r = s_ver (BaseRL); unscored: {mix.on_unscored}"

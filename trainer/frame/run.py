@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,13 +22,18 @@ from rich.console import Console
 from foundation.runs.run_folder import RunFolder, open_run_folder
 from foundation.settings.terminal import refuse
 from trainer.frame.ray_environment import ray_environment
+from trainer.frame.task_runner import TaskRunner, actor_class
 
 console = Console(highlight=False, soft_wrap=True)
 POLL_S = 0.5
 
 
-def run_training(config: DictConfig) -> int:
+def run_training(config: DictConfig, runner: Callable[[], type[TaskRunner]]) -> int:
     """Run or resume the job of a checked configuration.
+
+    Args:
+        runner: gives the class of a way of training, such as `GrpoTaskRunner`; asked once the messages of verl and Ray
+            are muted, and may import them.
 
     Returns:
         Exit code: 0 finished, 1 failed, 2 the run folder is another run's, 130 stopped by the user (resumable).
@@ -48,7 +54,7 @@ def run_training(config: DictConfig) -> int:
         return _summarise(folder)
     resumed = folder.last_checkpoint()
     console.print(f"run folder {folder.path}" + (f", resuming after step {resumed}" if resumed else ""))
-    outcome = _run_job(config, folder)
+    outcome = _run_job(config, folder, runner)
     if outcome == 0:
         return _summarise(folder)
     if outcome == 130:
@@ -58,12 +64,13 @@ def run_training(config: DictConfig) -> int:
     return outcome
 
 
-def _run_job(config: DictConfig, folder: RunFolder) -> int:
+def _run_job(config: DictConfig, folder: RunFolder, runner: Callable[[], type[TaskRunner]]) -> int:
     # The terminal is for the run's own lines; verl tells each process which of its engines are not installed.
     logging.disable(logging.INFO)
     warnings.filterwarnings("ignore", message=".*engine is not available", category=UserWarning)
     import ray
 
+    runner_class = actor_class(runner(), config.run.dir)
     console.print("starting Ray")
     _init_ray(config, folder)
     stop = _StopOnSignal()
@@ -72,7 +79,7 @@ def _run_job(config: DictConfig, folder: RunFolder) -> int:
 
     def job() -> None:
         try:
-            _run_on_ray(config)
+            _run_on_ray(config, runner_class)
         except BaseException as error:  # noqa: BLE001 - handed to the main thread, which reports it
             failure.append(error)
 
@@ -118,18 +125,15 @@ def _init_ray(config: DictConfig, folder: RunFolder) -> None:
     folder.worker_logs.symlink_to(logs)
 
 
-def _run_on_ray(config: DictConfig) -> None:
+def _run_on_ray(config: DictConfig, runner_class: Any) -> None:
     """Start the task runner and wait for its end.
 
-    verl's `run_ppo` (0.9.1, trainer/main_ppo.py:35) does this and, with CUDA, profiles by Nsight. On a CPU the driver
-    does it itself, because importing verl takes ten seconds here, before anything of the job has started.
+    What verl's `run_ppo` (0.9.1, trainer/main_ppo.py:35) does, without importing verl, which would take ten seconds of
+    a laptop's core before anything of the job has started. Profiling by Nsight is left to `run_ppo`.
     """
     import ray
 
-    from trainer.grpo.task_runner import task_runner_class
-
-    runner_class = task_runner_class(config.run.dir)
-    if config.cluster.device != "cpu":
+    if config.global_profiler.tool == "nsys":
         from verl.trainer.main_ppo import run_ppo
 
         run_ppo(config, runner_class)

@@ -1,46 +1,35 @@
-"""The Ray actor that owns a job: judges, verl's trainer, agent loops, and the end of all of them.
+"""The task runner of GRPO: judges, verl's trainer, agent loops, and the end of all of them.
 
-This module imports neither torch nor verl: the driver needs the class only to start its actor, and the actor starts
-the judges before it imports what trains the policy.
+Imports neither torch nor verl: the actor starts the judges before it imports what trains the policy.
 """
 
 from __future__ import annotations
 
-import traceback
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import ray
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, open_dict
 
-from foundation.runs.run_folder import RunFolder, write_json
-from reward_workers.judges.serving.directory import Addresses, JudgeDirectory, WorkerReport, host_name
+from reward_workers.judges.serving.directory import Addresses, JudgeDirectory, WorkerReport
 from reward_workers.judges.serving.fleet import JudgeFleet
 from trainer.frame.judge_notices import JudgeNotices
-from trainer.frame.progress import Progress
 from trainer.frame.queue_owner import require_free_queue
 from trainer.frame.service_metrics import ServiceMetrics
-from trainer.frame.tracking import build_trackers
-from trainer.frame.watchdog import Watchdog
+from trainer.frame.task_runner import Job, TaskRunner
 
 
 class JudgeLost(RuntimeError):
     """All replicas of a judge that this job serves are given up; a checkpoint was written first."""
 
 
-class TaskRunner:
-    """What verl's task runner does (0.9.1, trainer/main_ppo.py:93), with judges, our trainer, progress and a stop.
-
-    It runs with more threads than one, so that `progress`, `judge_report` and `request_stop` answer while `run` works.
-    Its name is `host_name(run.dir)`: the driver and the reward workers find it by that.
-    """
+class GrpoTaskRunner(TaskRunner):
+    """What verl's own task runner does (0.9.1, trainer/main_ppo.py:93), with judges, our trainer and a stop."""
 
     def __init__(self) -> None:
-        self._progress = Progress()
-        self._stop_requested = False
+        super().__init__()
         self._fitting = False
         self._trainer: Any = None
+        self._fleet: JudgeFleet | None = None
         self._directory = JudgeDirectory()
         self._service = ServiceMetrics()
 
@@ -50,84 +39,60 @@ class TaskRunner:
         self._service.heard(report)
         return self._directory.newer_than(report.version)
 
-    def progress(self, first: int) -> list[str]:
-        return self._progress.since(first)
-
-    def request_stop(self) -> bool:
-        """Stop at the end of the current step with a checkpoint.
-
-        Returns:
-            False when training has not begun, so that there is nothing to save and the job may be ended at once.
-        """
-        self._stop_requested = True
+    def _stop_training(self) -> bool:
         if self._trainer is None or not self._fitting:
             return False
         self._trainer.request_stop()
         return True
 
-    def run(self, config: DictConfig) -> None:
-        OmegaConf.resolve(config)
-        folder = RunFolder(Path(config.run.dir))
-        try:
-            self._run(config, folder)
-        except BaseException:
-            folder.error.write_text(traceback.format_exc())
-            raise
+    def _require(self, plain: dict[str, Any]) -> None:
+        require_free_queue()
 
-    def _run(self, config: DictConfig, folder: RunFolder) -> None:
+    def _train(self, job: Job) -> bool:
+        config, say = job.config, job.progress.say
+        mix = job.plain["reward_mix"]
+        self._notices = JudgeNotices(say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
         with open_dict(config):
             config.transfer_queue.enable = True
-        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
-        state = folder.read_state()
-        if state is None:
-            raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")
-        require_free_queue()
-        mix = plain["reward_mix"]
-        self._notices = JudgeNotices(self._progress.say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
-        watchdog = Watchdog(config.run.stall_timeout_s, folder.error)
-        watchdog.start()
-        trackers = build_trackers(plain, folder, state)
-        fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say, publish=self._directory.publish)
-        succeeded = False
-        try:
-            watchdog.beat("start of the judges")
-            trainer_class = _launch(config, fleet)
-            self._progress.say("loading the policy and its rollout servers")
-            watchdog.beat("start of the policy")
-            self._trainer = trainer = trainer_class(config=config)
-            trainer.attach(
-                folder=folder,
-                trackers=trackers,
-                progress=self._progress,
-                watchdog=watchdog,
-                judge_lost=fleet.lost,
-                service_metrics=lambda: self._service.metrics(fleet.health()),
-                attempt=len(state["starts"]) - 1,
-            )
-            trainer.init()
-            from trainer.grpo.agent_loops import start_agent_loops
+        self._fleet = fleet = JudgeFleet(
+            job.plain["judges"], job.folder.judges, say=say, publish=self._directory.publish
+        )
+        job.watchdog.beat("start of the judges")
+        trainer_class = _launch(config, fleet)
+        say("loading the policy and its rollout servers")
+        job.watchdog.beat("start of the policy")
+        self._trainer = trainer = trainer_class(config=config)
+        trainer.attach(
+            folder=job.folder,
+            trackers=job.trackers,
+            progress=job.progress,
+            watchdog=job.watchdog,
+            judge_lost=fleet.lost,
+            service_metrics=lambda: self._service.metrics(fleet.health()),
+            attempt=job.attempt,
+        )
+        trainer.init()
+        from trainer.grpo.agent_loops import start_agent_loops
 
-            agent_loops = start_agent_loops(config, trainer)
-            self._progress.say("policy ready; waiting for the judges")
-            fleet.wait_ready()
-            fleet.watch()
-            self._fitting = True
-            if self._stop_requested:
-                return
-            trainer.fit(agent_loops)
-            if trainer.ended_by:
-                raise JudgeLost(trainer.ended_by)
-            succeeded = True
-        finally:
-            self._fitting = False
-            watchdog.beat("shutdown")
-            trackers.finish(exit_code=0 if succeeded else 1)
-            fleet.stop()
-            _close_queue()
-            watchdog.stop()
-        if trainer.global_steps > trainer.total_training_steps and not self._stop_requested:
-            state["finished"] = True
-            write_json(folder.state, state)
+        agent_loops = start_agent_loops(config, trainer)
+        say("policy ready; waiting for the judges")
+        fleet.wait_ready()
+        fleet.watch()
+        self._fitting = True
+        if self._stop_requested:
+            return False
+        trainer.fit(agent_loops)
+        if trainer.ended_by:
+            raise JudgeLost(trainer.ended_by)
+        return trainer.global_steps > trainer.total_training_steps and not self._stop_requested
+
+    def _shut_down(self) -> None:
+        self._fitting = False
+        if self._fleet is not None:
+            self._fleet.stop()
+        import transfer_queue as tq
+
+        tq.close()  # nothing where it was not started
 
 
 def _launch(config: DictConfig, fleet: JudgeFleet) -> Any:
@@ -150,15 +115,3 @@ def _launch(config: DictConfig, fleet: JudgeFleet) -> Any:
         for name, base_urls in judges.result().items():
             config.judges[name].base_urls = base_urls
     return trainer_class
-
-
-def _close_queue() -> None:
-    """Nothing where it was not started."""
-    import transfer_queue as tq
-
-    tq.close()
-
-
-def task_runner_class(run_dir: str) -> Any:
-    """The actor class for `verl.trainer.main_ppo.run_ppo`; named, so that driver and reward workers find it."""
-    return ray.remote(TaskRunner).options(name=host_name(run_dir), max_concurrency=4, num_cpus=1)

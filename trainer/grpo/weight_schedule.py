@@ -1,7 +1,7 @@
 """The pattern weights of each step: constant, linear warm-up, a curriculum, or guarded by accuracy.
 
 The trainer owns the schedule; the weights of a step travel with each of its rollouts to the reward workers. The paper's
-weights are constant (R50). Pure: neither torch nor ray nor verl.
+weights are constant. Pure: neither torch nor ray nor verl.
 """
 
 from __future__ import annotations

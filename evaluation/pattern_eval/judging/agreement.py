@@ -1,4 +1,4 @@
-"""Several judges on the same responses: majority, agreement (R37, R66), and quality against known truth (R40)."""
+"""Several judges on the same responses: majority, agreement, and quality against known truth (paper, Table 2)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def agreement_of(responses: Sequence[Response], judges: Sequence[str]) -> Agreem
 
 
 def quality_of(predicted: Sequence[bool], truth: Sequence[bool]) -> LabelQuality:
-    """Precision, recall and F1 of one label (G7: F1 = 2PR / (P + R))."""
+    """Precision, recall and F1 of one label; F1 = 2PR / (P + R)."""
     counts = judge_quality(predicted, truth)
     flagged, present = counts.hits + counts.false_alarms, counts.hits + counts.misses
     return LabelQuality(
@@ -105,7 +105,7 @@ def qualities(pairs: Sequence[tuple[Vector, Vector]]) -> dict[str, LabelQuality]
 
 
 def macro(found: Mapping[str, LabelQuality]) -> tuple[float | None, float | None, float | None]:
-    """Mean precision, recall and F1 over the labels (R40); None where a label has none."""
+    """Mean precision, recall and F1 over the labels (paper, Table 2); None where a label has none."""
     columns = [[getattr(found[label], name) for label in LABELS] for name in ("precision", "recall", "f1")]
     precision, recall, f1 = (None if None in column else fmean(column) for column in columns)
     return precision, recall, f1

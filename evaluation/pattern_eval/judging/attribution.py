@@ -1,4 +1,4 @@
-"""CoT-priority attribution (R18): from evidence spans to the labels.
+"""CoT-priority attribution: from evidence spans to the labels.
 
 What a response shows inside leaked deliberation counts as CoT and not once more as one of the labels that must stand
 beside it (`Label.beside_cot`: contradiction and performative reasoning); what stands outside counts by itself.

@@ -1,4 +1,4 @@
-"""The verifier judge of PatternEval (R19): is the answer right? Our verifier first, a judge for what it leaves open.
+"""The verifier judge of PatternEval: is the answer right? Our verifier first, a judge for what it leaves open.
 
 With the prompt ``answer_correctness`` the judge reads the whole visible response and the criteria of the source data
 set, so that an answer without a box can be decided too. With the prompts of the training's fallback judge it compares

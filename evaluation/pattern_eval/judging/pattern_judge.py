@@ -1,4 +1,4 @@
-"""The pattern judges of PatternEval (R19 to R22): the labels of a visible response, with their reasons.
+"""The pattern judges of PatternEval (paper, appendix E): the labels of a visible response, with their reasons.
 
 A judge with the prompt ``pattern_judge`` sees the image and says why; PatternRM reads question and response alone and
 gives probabilities instead of reasons.

@@ -1,4 +1,4 @@
-"""Judges every visible response twice, independently: is it right, and which patterns does it show (R19)."""
+"""Judges every visible response twice, independently: is it right, and which patterns does it show."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Arms of a sweep (everything equal but the seed): means with their spread, differences, Pareto front, effects.
 
 A difference between two arms is called one only where the 95 % interval of Welch's t test over seeds (scipy) leaves
-zero out; with one seed an arm has no spread, and nothing is said (R78).
+zero out; with one seed an arm has no spread, and nothing is said.
 """
 
 from __future__ import annotations

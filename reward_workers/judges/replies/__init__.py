@@ -1,4 +1,4 @@
-"""What a judge said: labels, or a verdict, or a failure with its reason (R21).
+"""What a judge said: labels, or a verdict, or a failure with its reason.
 
 Strict about meaning and tolerant of form. A decision is read only where it is certain; anything else leaves the whole
 reply unscored, because a guessed 0 would reward a pattern and a guessed 1 would punish a clean response. Both parsers

@@ -225,7 +225,7 @@ def _left(entry: Any) -> bool:
 
 
 class _Waiting:
-    """Chunks that are being decided or wait for one before them, and the size of their rows."""
+    """Chunks that are not written yet: in work, or decided and waiting for an earlier one."""
 
     def __init__(self) -> None:
         self.chunks = 0

@@ -155,7 +155,7 @@ def _numbered(names: dict[str, str]) -> bool:
 
 
 def same_if_grouped(answer: Parts, reference: Parts) -> bool:
-    """Whether the counts may agree once ``1,234`` within brackets is read as one number."""
+    """Whether both sides may have the same number of values, if ``1,234`` in brackets is one number."""
     counts = [(len(parts.values) - _groups(parts), len(parts.values)) for parts in (answer, reference)]
     return max(low for low, _ in counts) <= min(high for _, high in counts)
 
@@ -173,7 +173,7 @@ def _names_out_of_order(values: tuple[str, ...]) -> bool:
 
 
 def match_unordered(grid: list[list[Outcome]]) -> Outcome:
-    """1 when values pair up as equal; 0 when even the undecided pairs allow no pairing; else unresolved."""
+    """1 when the values pair up; 0 when they could not, even with every undecided pair equal; else unresolved."""
     if _pairs_up([[outcome.value == 1 for outcome in row] for row in grid]):
         return Outcome(1, "same_parts")
     if not _pairs_up([[outcome.value != 0 for outcome in row] for row in grid]):

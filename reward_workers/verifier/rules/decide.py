@@ -1,4 +1,4 @@
-"""All rules, without the symbolic stage: extract, exact, typed. Synchronous, pure, tens of thousands a second (R49)."""
+"""All rules, without the symbolic stage: extract, exact, typed. Synchronous, pure, tens of thousands a second."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _canonical_reference = lru_cache(maxsize=8192)(canonical)
 
 
 def leave_to_symbolic(question: Question) -> Outcome:
-    """The leaf of the rules alone: a question for the symbolic stage stays open."""
+    """What the rules do alone with a question for the symbolic stage: leave it open."""
     return Outcome(None, "needs_symbolic")
 
 

@@ -1,4 +1,4 @@
-r"""Find the answer: the content of the last ``\boxed{...}`` of the visible text, in linear time (R49, policy 1)."""
+r"""Find the answer: the content of the last ``\boxed{...}`` of the visible text, in linear time (policy 1)."""
 
 from __future__ import annotations
 

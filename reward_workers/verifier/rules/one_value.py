@@ -33,7 +33,7 @@ def is_range(text: str) -> bool:
 
 
 def repeated_value(values: Sequence[str], outcomes: Sequence[Outcome], kind: str) -> Outcome | None:
-    """Unresolved when no value is proven to be another one than what it was compared with; None when one is.
+    """Unresolved when no value is proven to differ from what it was compared with; None when one is.
 
     Numbers also have to be roundings of each other, and equal within a tolerance: 42 and 43 are both near 42.5.
     """

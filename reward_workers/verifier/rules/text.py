@@ -77,7 +77,7 @@ _CLAUSE = re.compile(
 
 
 def text_key(text: str) -> str:
-    """What free text is compared by: case, spaces, a trailing stop and quotes are dropped, nothing else."""
+    """The form in which free text is compared: without case, spaces, a trailing stop and quotes."""
     key = " ".join(text.split()).casefold()
     if key[-1:] in ("!", "?") and _WORD_END.search(key[-60:]):
         key = key.rstrip("!?")
@@ -94,7 +94,7 @@ def compare_text(answer: str, reference: str) -> Outcome:
 
 
 def compare_yes_no(answer: str, reference: str) -> Outcome:
-    """The leading token decides; both tokens as alternatives are a hedge; another pair of words is a translation."""
+    """The first word decides. "Yes or no" is a hedge. Other words for yes (true, 是) are left open."""
     expected = _LEADING.match(reference)
     if expected is None:
         return Outcome(None, "reference_not_yes_no")

@@ -124,7 +124,7 @@ class _Comparison:
         return compare_scalar(answer, reference, self.kind, self.leaf, in_list=depth > 0)
 
     def _regions(self, answer: str, reference: str) -> tuple[interval.Region, interval.Region] | None:
-        """Both sides as regions, when type or form says that they are regions and not points or lists."""
+        """Both sides as regions, where the type or the form says that they are no points or lists."""
         if self.kind in ("ordered_list", "tuple") or self.kind in _SINGLE:
             return None
         expected, found = interval.parse_region(reference), interval.parse_region(answer)

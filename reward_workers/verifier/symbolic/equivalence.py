@@ -1,4 +1,4 @@
-"""Are two expressions, or two equations, equal? Runs in the symbolic child process only (R49, policy 10).
+"""Are two expressions, or two equations, equal? Runs in the symbolic child process only (policy 10).
 
 1 needs two independent witnesses: math-verify says equal and our own numeric check agrees at every point. 0 needs a
 point where the values differ. Everything else stays unresolved.

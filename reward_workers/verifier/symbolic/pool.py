@@ -188,7 +188,7 @@ class SymbolicPool:
         return outcome, child
 
     def _remember(self, question: Question, outcome: Outcome) -> None:
-        """Also a question that cost a child is not tried again."""
+        """A question that a child died of is remembered too, so that it is not tried again."""
         with self._lock:
             self._known[question] = outcome
             if len(self._known) > MAX_KNOWN:

@@ -18,7 +18,7 @@ TRADE_OFFS = {"heldout_by_trigger/accuracy": ("heldout/accuracy", "heldout/trigg
     f"pattern_eval_by_trigger/{mode}/accuracy": (f"pattern_eval/{mode}/accuracy", f"pattern_eval/{mode}/trigger")
     for mode in MODES
 }
-"""Accuracy over Trigger instead of over steps, a point a validation (R56): name, its value, its other axis."""
+"""Accuracy over Trigger instead of over steps, a point a validation: name, its value, its other axis."""
 
 
 class WandbTracker:

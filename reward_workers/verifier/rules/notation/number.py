@@ -79,7 +79,7 @@ def parse_number(text: str) -> Number | None:
 
 
 def other_readings(text: str) -> tuple[Fraction, ...]:
-    """What the digits say where a comma, point, space or apostrophe means the other thing: 1.234 as 1234, 3,5 as 3.5.
+    """The same digits with comma and point in the other role: 1.234 as 1234, 3,5 as 3.5.
 
     >>> other_readings("1.234,56")
     (Fraction(30864, 25),)
@@ -144,7 +144,7 @@ def same_number(answer: Number, reference: Number, exact: bool = False) -> Outco
 
 
 def rounds_to(value: Fraction, rounded: Fraction, ulp: Fraction) -> bool | None:
-    """Whether value rounds to rounded at this place; None on a tie that only rounding half to even or down allows."""
+    """Whether `value` rounds to `rounded` at this place; None for an exact half that was rounded down."""
     distance = abs(value - rounded)
     if distance * 2 < ulp:
         return True

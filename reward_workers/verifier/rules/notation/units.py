@@ -239,7 +239,7 @@ def _percent_on_one_side(answer: Quantity, reference: Quantity, plain: Outcome) 
 
 
 def _whole_percent(answer: Quantity, reference: Quantity) -> bool:
-    """One side is the other one in whole percent: whether that is precise enough is the question's business."""
+    """One side is the other one in whole percent. Only the question says whether that is precise enough."""
     if answer.number is None or reference.number is None:
         return False
     found, expected = ([q.number.value] + [q.number.value * 100] * (q.unit is None) for q in (answer, reference))  # type: ignore[union-attr]
@@ -275,7 +275,7 @@ def near_angle(one: Number, other: Number) -> bool:
 
 
 def _two_units(answer: Unit, reference: Unit, a: Number, r: Number) -> Outcome:
-    """The same number in another scale or currency is another quantity, except where both scales meet."""
+    """The same number in another unit is wrong, unless it is the same quantity there (0 m and 0 cm, -40 °C and °F)."""
     if dimension(answer) != dimension(reference):
         return Outcome(None, "other_dimension")
     if "angle" in dimension(answer):

@@ -1,0 +1,31 @@
+"""What all tests share: a run without integration tests does not import the files that hold nothing else.
+
+Those files import torch, verl or vLLM at their top. Left out unread, the unit tests start faster, and they run in an
+environment that has none of these (`make test-unit-light`).
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+LEFT_OUT = ("integration", "e2e")
+
+
+def marks_of_file(path: Path) -> set[str]:
+    """Names of the marks that a test file puts on all its tests (`pytestmark`)."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "pytestmark" for target in node.targets):
+            return {part.attr for part in ast.walk(node.value) if isinstance(part, ast.Attribute)}
+    return set()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    chosen = str(config.option.markexpr)
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    return (
+        True if any(f"not {mark}" in chosen and mark in marks_of_file(collection_path) for mark in LEFT_OUT) else None
+    )
