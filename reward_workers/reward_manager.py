@@ -20,17 +20,18 @@ from foundation.responses.channels import split_channels
 from foundation.responses.families import Mode
 from foundation.runs.judge_call import JudgeCall
 from foundation.runs.records import RewardRecord
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.sections import RewardMix
 from reward_workers.gate import Gate
 from reward_workers.judges.answer_judge import AnswerJudge
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import collect_calls
 from reward_workers.judges.endpoint.client import JudgeClient
+from reward_workers.judges.judge import Judge
 from reward_workers.judges.pattern_rm import PatternRM
+from reward_workers.judges.registry import judges_of_reward
 from reward_workers.judges.serving.directory import Addresses
 from reward_workers.judges.serving.directory_link import DirectoryLink
 from reward_workers.judges.serving.health import WorkerHealth
-from reward_workers.label_source import asks_pattern_rm
 from reward_workers.scoring import Rollout, RolloutScorer
 from reward_workers.verifier import Verifier
 from reward_workers.worker_index import worker_index
@@ -108,19 +109,17 @@ def build_scorer(config: dict[str, Any], worker: int) -> RolloutScorer:
     worker (0..reward.num_workers-1) takes its share.
     """
     mix = config["reward_mix"]
-    workers = config["reward"]["num_workers"]
-    judges = {
-        name: JudgeSettings.from_config(config["judges"][name], name).share(worker, workers)
-        for name in (("fallback", "pattern_rm") if asks_pattern_rm(mix) else ("fallback",))
-    }
-    cache = open_cache(config["judge_cache"])
-    pattern_rm = None
-    if asks_pattern_rm(mix):
-        pattern_rm = PatternRM(judges["pattern_rm"], mix["threshold"], cache)
+    judges = judges_of_reward(
+        config["judges"],
+        RewardMix.model_validate(mix),
+        open_cache(config["judge_cache"]),
+        worker=worker,
+        workers=config["reward"]["num_workers"],
+    )
     return RolloutScorer(
         verifier=Verifier(**mix["verifier"]),
-        answer_judge=AnswerJudge(judges["fallback"], cache),
-        pattern_rm=pattern_rm,
+        answer_judge=cast(AnswerJudge, judges["fallback"]),
+        pattern_rm=cast(PatternRM | None, judges.get("pattern_rm")),
         gate=Gate(**mix["gate"]),
         cap=mix["cap"],
         source=mix["labels"]["source"] if mix["pattern_penalty"] else None,
@@ -132,7 +131,7 @@ def build_scorer(config: dict[str, Any], worker: int) -> RolloutScorer:
 
 
 def open_cache(section: dict[str, Any]) -> JudgeCache | None:
-    """The cache of the section `judge_cache`, shared by both judges; None when it is switched off."""
+    """The cache of the section `judge_cache`, shared by the judges; None when it is switched off."""
     return JudgeCache(Path(section["folder"]), section["size_limit_gb"]) if section["enabled"] else None
 
 
@@ -148,9 +147,9 @@ def worker_health(scorer: RolloutScorer) -> WorkerHealth:
     return WorkerHealth({name: judge.health() for name, judge in judges.items()}, caches[0] if caches else None)
 
 
-def _judges(scorer: RolloutScorer) -> dict[str, AnswerJudge | PatternRM]:
-    judges = {"fallback": scorer.answer_judge, "pattern_rm": scorer.pattern_rm}
-    return {name: judge for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
+def _judges(scorer: RolloutScorer) -> dict[str, Judge[Any]]:
+    asked: tuple[object, ...] = (scorer.answer_judge, scorer.pattern_rm)
+    return {judge.settings.name: judge for judge in asked if isinstance(judge, Judge)}
 
 
 def _as_line(

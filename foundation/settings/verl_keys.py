@@ -10,7 +10,8 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from foundation.settings.compose import FREEZE_MODULE, nearest
+from foundation.settings.compose import FREEZE_MODULE
+from foundation.settings.section_check import nearest
 from foundation.settings.sections import SECTIONS
 
 VERL_SECTIONS = frozenset(
