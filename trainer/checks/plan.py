@@ -175,7 +175,8 @@ def _batch_rows(settings: Settings, config: DictConfig, inputs: Inputs) -> Itera
     updates = "one on-policy update" if batch.updates == 1 else f"{batch.updates} updates"
     yield (
         "step",
-        f"{batch.prompts} prompts x {batch.n} rollouts = {batch.rollouts:,} rollouts, {updates}, "
+        f"{batch.prompts} prompts x {batch.n} rollouts = {batch.rollouts:,} rollouts, {updates} by "
+        f"{config.algorithm.adv_estimator}, "
         f"at most {config.data.max_prompt_length:,} + {config.data.max_response_length:,} tokens",
     )
     rows = inputs.train_rows(settings, config.data.train_max_samples)
