@@ -14,6 +14,7 @@ from foundation.labels import LABELS
 from foundation.runs.judge_metrics import SAVED
 from foundation.runs.records import STAGES
 from foundation.runs.summary import PHASES
+from foundation.settings.asked_judges import JUDGES
 from reward_workers.detectors import DETECTORS
 from trainer.frame.tracking.wandb_tracker import TRADE_OFFS
 
@@ -131,7 +132,7 @@ def _labels() -> Section:
 
 
 def _judges() -> Section:
-    judges = ("fallback", "pattern_rm")
+    judges = tuple(JUDGES)
     return Section(
         "Judges",
         (

@@ -15,23 +15,19 @@ from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from foundation.responses.channels import split_channels
 from foundation.runs.scored_rollout import ScoredRollout
-from foundation.settings.judges import JudgeSettings
-from reward_workers.gate import Gate
-from reward_workers.judges.answer_judge import AnswerJudge
+from foundation.settings.sections import RewardMix
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import collect_calls
 from reward_workers.judges.endpoint.client import JudgeClient
-from reward_workers.judges.pattern_rm import PatternRM
+from reward_workers.judges.judge import Judge
+from reward_workers.judges.registry import judges_of_reward
 from reward_workers.judges.serving.directory import Addresses
 from reward_workers.judges.serving.directory_link import DirectoryLink
 from reward_workers.judges.serving.health import WorkerHealth
-from reward_workers.label_source import asks_pattern_rm
 from reward_workers.mix import PATTERN_MIX
 from reward_workers.scoring import RolloutScorer
-from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.build import build_terms
 from reward_workers.terms.term import Rollout
-from reward_workers.terms.verifier_term import VerifierTerm
-from reward_workers.verifier import Verifier
 from reward_workers.worker_index import worker_index
 
 
@@ -116,31 +112,19 @@ def build_scorer(config: dict[str, Any], worker: int) -> RolloutScorer:
     The judges' base URLs are filled in when their servers are known; of the calls that a judge may get at once, this
     worker (0..reward.num_workers-1) takes its share.
     """
-    mix = config["reward_mix"]
-    workers = config["reward"]["num_workers"]
-    judges = {
-        name: JudgeSettings.from_config(config["judges"][name], name).share(worker, workers)
-        for name in (("fallback", "pattern_rm") if asks_pattern_rm(mix) else ("fallback",))
-    }
-    cache = open_cache(config["judge_cache"])
-    pattern_rm = None
-    if asks_pattern_rm(mix):
-        pattern_rm = PatternRM(judges["pattern_rm"], mix["threshold"], cache)
-    terms = (
-        VerifierTerm(Verifier(**mix["verifier"]), AnswerJudge(judges["fallback"], cache), mix["on_unscored"]),
-        PatternTerm(
-            pattern_rm,
-            Gate(**mix["gate"]),
-            source=mix["labels"]["source"] if mix["pattern_penalty"] else None,
-            penalty=mix["penalty"],
-            score_incorrect=mix["score_incorrect"],
-        ),
+    reward = RewardMix.model_validate(config["reward_mix"])
+    judges = judges_of_reward(
+        config["judges"],
+        reward,
+        open_cache(config["judge_cache"]),
+        worker=worker,
+        workers=config["reward"]["num_workers"],
     )
-    return RolloutScorer(terms, max_wait_s=mix["max_wait_s"])
+    return RolloutScorer(build_terms(reward, judges), max_wait_s=reward.max_wait_s)
 
 
 def open_cache(section: dict[str, Any]) -> JudgeCache | None:
-    """The cache of the section `judge_cache`, shared by both judges; None when it is switched off."""
+    """The cache of the section `judge_cache`, shared by the judges; None when it is switched off."""
     return JudgeCache(Path(section["folder"]), section["size_limit_gb"]) if section["enabled"] else None
 
 
@@ -156,9 +140,9 @@ def worker_health(scorer: RolloutScorer) -> WorkerHealth:
     return WorkerHealth({name: judge.health() for name, judge in judges.items()}, caches[0] if caches else None)
 
 
-def _judges(scorer: RolloutScorer) -> dict[str, AnswerJudge | PatternRM]:
+def _judges(scorer: RolloutScorer) -> dict[str, Judge[Any]]:
     judges = {name: judge for term in scorer.terms for name, judge in term.judges.items()}
-    return {name: judge for name, judge in judges.items() if isinstance(judge, AnswerJudge | PatternRM)}
+    return {name: judge for name, judge in judges.items() if isinstance(judge, Judge)}
 
 
 def _as_list(options: Any) -> list[str] | None:

@@ -49,9 +49,9 @@ def prepare(config: DictConfig) -> tuple[Settings, Plan]:
         anchor_paths(config)
         settings = read_settings(config)
         problems = static_problems(settings, config)
-        if settings.pattern_rm is None:
-            with open_dict(config):
-                config.judges.pop("pattern_rm", None)
+        with open_dict(config):
+            for name in set(config.judges) - set(settings.judges):
+                config.judges.pop(name)
         OmegaConf.resolve(config)
     except OmegaConfBaseException as error:
         raise ConfigError([explain(error)]) from error

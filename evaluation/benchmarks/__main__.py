@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from evaluation.stopping import stop_on_signals
 from foundation.responses.families import Mode, check_mode
 from foundation.responses.modes import chat_template_kwargs
 from foundation.settings.compose import CONFIG_DIR, ConfigError, compose_command_line, plain_settings
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.judges import ServedModel
 from foundation.settings.terminal import FILE_WIDTH, refuse
 
 
@@ -81,7 +81,7 @@ def measure(config: DictConfig, console: Console) -> BenchmarkRow:
     return row
 
 
-def _run(plain: dict[str, Any], benchmark: Benchmark, server: JudgeSettings, out: Path, console: Console) -> None:
+def _run(plain: dict[str, Any], benchmark: Benchmark, server: ServedModel, out: Path, console: Console) -> None:
     engine = plain["engine"]
     line = command(
         engine["python"],
@@ -100,7 +100,7 @@ def _run(plain: dict[str, Any], benchmark: Benchmark, server: JudgeSettings, out
     console.print(f"{benchmark.name}: {score:.2f}")
 
 
-def _in_mode(server: JudgeSettings, family: str, mode: Mode, template_switch: bool) -> JudgeSettings:
+def _in_mode(server: ServedModel, family: str, mode: Mode, template_switch: bool) -> ServedModel:
     """The server with the mode as its default: lmms-eval sends no chat template arguments.
 
     Raises:
@@ -116,7 +116,7 @@ def _in_mode(server: JudgeSettings, family: str, mode: Mode, template_switch: bo
             f"--default-chat-template-kwargs '{json.dumps(switch)}' and set model.template_switch=false"
         )
     arguments = (*server.serve.args, "--default-chat-template-kwargs", json.dumps(switch))
-    return replace(server, serve=replace(server.serve, args=arguments))
+    return server.model_copy(update={"serve": server.serve.model_copy(update={"args": arguments})})
 
 
 def _print(console: Console, rows: Sequence[BenchmarkRow]) -> None:

@@ -21,7 +21,7 @@ from foundation.responses.families import Mode, PromptTail
 from foundation.responses.modes import chat_template_kwargs, check_prompt_tail, prompt_tail
 from foundation.responses.prompt_seed import prompt_seed
 from foundation.runs.evaluation_records import Generation, Prompt
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.judges import ServedModel
 from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
 
 _PROBE_TIMEOUT_S = 30.0
@@ -56,7 +56,7 @@ def key(generation: Generation) -> tuple[str, ...]:
 
 async def generate_all(
     settings: EvalSettings,
-    servers: Mapping[Mode, JudgeSettings],
+    servers: Mapping[Mode, ServedModel],
     missing: Sequence[tuple[Prompt, Sequence[Mode]]],
     keep: Keeper,
 ) -> None:
@@ -87,7 +87,7 @@ async def generate_all(
             await client.aclose()
 
 
-def _clients(servers: Mapping[Mode, JudgeSettings], same: bool) -> dict[Mode, JudgeClient]:
+def _clients(servers: Mapping[Mode, ServedModel], same: bool) -> dict[Mode, JudgeClient]:
     if same:  # one server: one limit on its calls
         client = JudgeClient(next(iter(servers.values())))
         return dict.fromkeys(servers, client)
@@ -204,7 +204,7 @@ def request_fields(settings: EvalSettings, mode: Mode, prompt_id: str | None = N
     return fields
 
 
-async def _tails(settings: EvalSettings, servers: Mapping[Mode, JudgeSettings]) -> dict[Mode, PromptTail | None]:
+async def _tails(settings: EvalSettings, servers: Mapping[Mode, ServedModel]) -> dict[Mode, PromptTail | None]:
     """How the rendered prompts end: as the configuration says, or as the server renders one (vLLM), or unknown."""
     found: dict[Mode, PromptTail | None] = {}
     for mode, server in servers.items():
@@ -229,7 +229,7 @@ def _check_switch(settings: EvalSettings, mode: Mode, tail: PromptTail) -> None:
         ) from error
 
 
-async def _rendered(server: JudgeSettings, template_kwargs: Mapping[str, Any]) -> str | None:
+async def _rendered(server: ServedModel, template_kwargs: Mapping[str, Any]) -> str | None:
     """A short prompt as the server's chat template renders it; None where it offers no way to see that."""
     root = server.base_urls[0].removesuffix("/v1")
     body = {

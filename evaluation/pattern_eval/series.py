@@ -45,7 +45,9 @@ def checkpoint_runs(settings: EvalSettings, folder: Path) -> list[EvalSettings]:
 
 def _at(settings: EvalSettings, step: int, export: Path) -> EvalSettings:
     servers = {
-        mode: replace(server, base_urls=(), serve=replace(server.serve, model_path=str(export)))
+        mode: server.model_copy(
+            update={"base_urls": (), "serve": server.serve.model_copy(update={"model_path": str(export)})}
+        )
         for mode, server in settings.servers.items()
         if server.serve is not None
     }

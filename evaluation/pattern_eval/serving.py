@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from foundation.settings.judges import JudgeSettings, ServeSettings
+from foundation.settings.judges import ServedModel, ServeSettings
 from reward_workers.judges.serving.server_process import ServerProcess, vllm_command
 
 HOST = "127.0.0.1"
+Wanted = TypeVar("Wanted", bound=ServedModel)
 
 _ALWAYS = {
     "VLLM_NO_USAGE_STATS": "1",  # an evaluation reports to nobody unasked
@@ -30,8 +32,8 @@ class _Started:
 
 @contextmanager
 def serving(
-    wanted: Mapping[str, JudgeSettings], logs: Path, env: Mapping[str, str], say: Callable[[str], None]
-) -> Iterator[dict[str, JudgeSettings]]:
+    wanted: Mapping[str, Wanted], logs: Path, env: Mapping[str, str], say: Callable[[str], None]
+) -> Iterator[dict[str, Wanted]]:
     """The same settings with addresses that answer; servers started for it end with the block.
 
     Args:
@@ -80,7 +82,7 @@ def _gpus(serve: ServeSettings) -> int:
 
 
 def _start(
-    name: str, settings: JudgeSettings, serve: ServeSettings, logs: Path, env: Mapping[str, str], gpus: range
+    name: str, settings: ServedModel, serve: ServeSettings, logs: Path, env: Mapping[str, str], gpus: range
 ) -> _Started:
     logs.mkdir(parents=True, exist_ok=True)
     devices = {"CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))} if gpus else {}

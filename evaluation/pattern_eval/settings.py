@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from omegaconf import DictConfig, OmegaConf
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from foundation.responses.families import MODES, Mode, PromptTail, check_mode, get_family
 from foundation.settings.compose import ConfigError, plain_settings
-from foundation.settings.judges import PLAIN, JudgeSettings
+from foundation.settings.judge_kinds import ANSWER_JUDGE, CORRECTNESS_JUDGE, PATTERN_JUDGE, PATTERN_RM, misfit
+from foundation.settings.judges import JudgeSettings, ServedModel
+from foundation.settings.section_check import check_section
 from foundation.settings.sections import Count, Files, Name, Positive, Section, Thresholds, VerifierSettings
 
 ModelName = Annotated[str, Field(min_length=1, max_length=80)]
 Fraction = Annotated[float, Field(gt=0)]
 
-PATTERN_PROMPTS = ("pattern_judge", "pattern_rm")
-CORRECTNESS_PROMPTS = ("answer_correctness", "answer_equivalence", "answer_equivalence_compact")
+ASKED_FOR_LABELS = (PATTERN_JUDGE, PATTERN_RM)
+ASKED_FOR_VERDICTS = (CORRECTNESS_JUDGE, ANSWER_JUDGE)
 
 
 class Run(Section):
@@ -159,7 +161,7 @@ class EvalSettings(PageSettings):
     model: Model
     asks: Asks
     verifier: VerifierSettings
-    servers: Mapping[Mode, JudgeSettings]
+    servers: Mapping[Mode, ServedModel]
     judges: Mapping[str, JudgeSettings]
 
 
@@ -187,7 +189,7 @@ def read_settings(config: DictConfig) -> PageSettings:
         config = OmegaConf.masked_copy(config, [*PAGE_KEYS, *PAGE_SECTIONS])
     plain = plain_settings(config)
     problems: list[str] = []
-    sections = {name: _section(kind, plain.get(name), name, problems) for name, kind in PAGE_SECTIONS.items()}
+    sections = {name: check_section(kind, plain.get(name), name, problems) for name, kind in PAGE_SECTIONS.items()}
     page = {
         "published": bool(plain["published"]),
         "dry_run": bool(plain["dry_run"]),
@@ -208,7 +210,7 @@ def _run_settings(plain: dict[str, Any], sections: dict[str, Section | None], pr
     modes = _modes(plain["modes"], problems)
     model, servers = _model(plain["model"], modes, problems)
     sections["model"] = model
-    sections |= {name: _section(kind, plain.get(name), name, problems) for name, kind in RUN_SECTIONS.items()}
+    sections |= {name: check_section(kind, plain.get(name), name, problems) for name, kind in RUN_SECTIONS.items()}
     limit = plain["limit"]
     if limit is not None and (type(limit) is not int or limit < 1):
         problems.append(f"limit={limit!r}: set a whole number of at least 1, or null for all prompts")
@@ -229,7 +231,7 @@ def _run_settings(plain: dict[str, Any], sections: dict[str, Section | None], pr
     }
 
 
-def read_model(section: Mapping[str, Any], modes: tuple[Mode, ...]) -> tuple[Model, dict[Mode, JudgeSettings]]:
+def read_model(section: Mapping[str, Any], modes: tuple[Mode, ...]) -> tuple[Model, dict[Mode, ServedModel]]:
     """A `model` section by itself, and its servers for some modes.
 
     Raises:
@@ -244,28 +246,18 @@ def read_model(section: Mapping[str, Any], modes: tuple[Mode, ...]) -> tuple[Mod
 
 def _model(
     section: Mapping[str, Any], modes: tuple[Mode, ...], problems: list[str]
-) -> tuple[Model | None, dict[Mode, JudgeSettings]]:
-    servers: dict[Mode, JudgeSettings] = {}
+) -> tuple[Model | None, dict[Mode, ServedModel]]:
+    servers: dict[Mode, ServedModel] = {}
     for mode in modes:
         server = _server((section.get("servers") or {}).get(mode), f"model.servers.{mode}", problems)
         if server is not None:
             servers[mode] = server
     own = {key: value for key, value in section.items() if key != "servers"}
-    model = _section(Model, own, "model", problems)
-    if not isinstance(model, Model):
+    model = check_section(Model, own, "model", problems)
+    if model is None:
         return None, servers
     problems += _pair_problems(model, modes, servers)
     return model, servers
-
-
-def _section(kind: type[Section], given: Any, name: str, problems: list[str]) -> Section | None:
-    try:
-        return kind.model_validate(given)
-    except ValidationError as error:
-        for problem in error.errors():
-            key = ".".join(str(part) for part in (name, *problem["loc"]))
-            problems.append(f"{key}={problem['input']!r}: {problem['msg'].removeprefix('Value error, ')}")
-    return None
 
 
 def _modes(given: Any, problems: list[str]) -> tuple[Mode, ...]:
@@ -280,43 +272,34 @@ def _modes(given: Any, problems: list[str]) -> tuple[Mode, ...]:
     return tuple(mode for mode in MODES if mode in chosen)
 
 
-def _server(section: Any, where: str, problems: list[str]) -> JudgeSettings | None:
-    if not isinstance(section, Mapping):
-        problems.append(f"{where}={section!r} is not a section: give it model, base_urls or serve, and limits")
-        return None
-    try:
-        settings = JudgeSettings.from_config(
-            {**section, "prompt": PLAIN, "language": "en", "temperature": 0.0, "max_tokens": 1}, "model", where
-        )
-    except ValueError as error:
-        problems.append(str(error))
-        return None
-    _check_key(settings, where, problems)
-    return settings
+def _server(section: Any, where: str, problems: list[str]) -> ServedModel | None:
+    server = ServedModel.read(section, "model", where, problems)
+    if server is not None:
+        _check_key(server, where, problems)
+    return server
 
 
 def _judges(sections: Mapping[str, Any], asks: Asks, problems: list[str]) -> dict[str, JudgeSettings]:
-    wanted = {asks.correctness: CORRECTNESS_PROMPTS, **dict.fromkeys(asks.pattern, PATTERN_PROMPTS)}
+    wanted = {asks.correctness: ASKED_FOR_VERDICTS, **dict.fromkeys(asks.pattern, ASKED_FOR_LABELS)}
     if len(wanted) != 1 + len(asks.pattern):
         problems.append(f"asks.pattern={asks.pattern}: name each judge once, and another one in asks.correctness")
     found = {}
-    for name, prompts in wanted.items():
+    for name, kinds in wanted.items():
+        where = f"judges.{name}"
         if not isinstance(sections.get(name), Mapping):
             problems.append(f"asks names judge {name!r}, but judges has {', '.join(sections)}")
             continue
-        try:
-            settings = JudgeSettings.from_config(sections[name], name)
-        except ValueError as error:
-            problems.append(str(error))
-            continue
-        if settings.prompt not in prompts:
-            problems.append(f"judges.{name}.prompt={settings.prompt!r} cannot do this: use {' or '.join(prompts)}")
-        _check_key(settings, f"judges.{name}", problems)
-        found[name] = settings
+        wrong = misfit(name, sections[name].get("prompt"), *kinds)
+        if wrong is not None:
+            problems.append(wrong)
+        judge = JudgeSettings.read(sections[name], name, where, problems)
+        if judge is not None:
+            _check_key(judge, where, problems)
+            found[name] = judge
     return found
 
 
-def _check_key(settings: JudgeSettings, where: str, problems: list[str]) -> None:
+def _check_key(settings: ServedModel, where: str, problems: list[str]) -> None:
     if settings.api_key_env is not None and not os.environ.get(settings.api_key_env):
         problems.append(
             f"{where}.api_key_env={settings.api_key_env!r}: that variable is not set; export it, or set null for a "
@@ -324,7 +307,7 @@ def _check_key(settings: JudgeSettings, where: str, problems: list[str]) -> None
         )
 
 
-def _pair_problems(model: Model, modes: tuple[Mode, ...], servers: Mapping[Mode, JudgeSettings]) -> list[str]:
+def _pair_problems(model: Model, modes: tuple[Mode, ...], servers: Mapping[Mode, ServedModel]) -> list[str]:
     """Only the reasoning control may differ between the modes of one model."""
     if model.seed is not None and ("seed" in model.decoding.nt or "seed" in model.decoding.t):
         return [

@@ -119,9 +119,7 @@ def check_batch(config: DictConfig) -> list[str]:
     batch = read_batch(config)
     rollout, actor = config.actor_rollout_ref.rollout, config.actor_rollout_ref.actor
     if batch.n < 2:
-        problems.append(
-            f"actor_rollout_ref.rollout.n={batch.n}: GRPO compares the rollouts of a prompt; set at least 2"
-        )
+        problems.append(f"actor_rollout_ref.rollout.n={batch.n}: the rollouts of a prompt are compared; set at least 2")
     if batch.prompts % batch.mini_batch:
         problems.append(
             f"data.train_batch_size={batch.prompts} is not a multiple of actor_rollout_ref.actor.ppo_mini_batch_size="

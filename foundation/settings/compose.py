@@ -8,12 +8,11 @@ that the YAML files use and turns Hydra's errors into one line that names the ke
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from foundation.labels import LABELS
 from foundation.responses.modes import chat_template_kwargs
+from foundation.settings.section_check import nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout (or the folder of an install): holds configs/, assets/, outputs/."""
@@ -197,15 +197,6 @@ def _absolute(path: Any) -> Any:
 
 def _absolute_model(model: Any) -> Any:
     return model if isinstance(model, str) and is_hub_id(model) else _absolute(model)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` for the closest known word, else the known words if they are few."""
-    words = sorted({str(item) for item in known})
-    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean '{close[0]}'?"
-    return f"; it has: {', '.join(words)}" if 0 < len(words) <= 20 else ""
 
 
 def explain(error: Exception) -> str:

@@ -5,19 +5,20 @@ Pure: imports neither torch, ray, verl, vllm nor wandb.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import ValidationError
 
 from foundation.responses.families import check_mode
 from foundation.responses.modes import has_switch
-from foundation.settings.compose import ConfigError, explain, nearest
+from foundation.settings.asked_judges import JUDGES, asked_judges
+from foundation.settings.compose import ConfigError, explain
+from foundation.settings.judge_kinds import misfit
 from foundation.settings.judges import JudgeSettings
-from foundation.settings.schedule_section import SCHEDULES
+from foundation.settings.section_check import check_section, nearest
 from foundation.settings.sections import (
     SECTIONS,
     Cluster,
@@ -31,12 +32,10 @@ from foundation.settings.sections import (
     Tracking,
 )
 
-JUDGES = ("fallback", "pattern_rm")
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The checked settings of one run. `pattern_rm` is None where the reward asks no PatternRM."""
+    """The checked settings of one run. `judges`: those that its reward asks, by the key of their section."""
 
     dry_run: bool
     seed: int
@@ -48,14 +47,7 @@ class Settings:
     judge_cache: JudgeCache
     pattern_eval: PatternEval
     tracking: Tracking
-    fallback: JudgeSettings
-    pattern_rm: JudgeSettings | None
-
-    @property
-    def judges(self) -> dict[str, JudgeSettings]:
-        """The judges that this run asks, by name."""
-        asked = {"fallback": self.fallback}
-        return asked if self.pattern_rm is None else {**asked, "pattern_rm": self.pattern_rm}
+    judges: Mapping[str, JudgeSettings]
 
 
 def read_settings(config: DictConfig) -> Settings:
@@ -71,7 +63,7 @@ def read_settings(config: DictConfig) -> Settings:
         if type(config[key]) is not kind:
             problems.append(f"{key}={config[key]!r}: set {'true or false' if kind is bool else 'a whole number'}")
     mix = sections.get("reward_mix")
-    asked = mix.asks_pattern_rm if isinstance(mix, RewardMix) else True
+    asked = asked_judges(mix) if isinstance(mix, RewardMix) else tuple(JUDGES)
     judges = _read_judges(judges_section or {}, asked, problems)
     if isinstance(mix, RewardMix):
         problems += _check_reward(mix)
@@ -80,8 +72,7 @@ def read_settings(config: DictConfig) -> Settings:
     settings = Settings(
         dry_run=config.dry_run,
         seed=config.seed,
-        fallback=judges["fallback"],
-        pattern_rm=judges.get("pattern_rm"),
+        judges=judges,
         **sections,  # type: ignore[arg-type]
     )
     problems = (
@@ -109,7 +100,7 @@ def read_sections(
     sections: dict[str, Section | None] = {}
     for name, model in models.items():
         plain = _plain(config, name, problems)
-        sections[name] = None if plain is None else _check_section(model, plain, name, problems)
+        sections[name] = None if plain is None else check_section(model, plain, name, problems)
     return sections
 
 
@@ -121,52 +112,21 @@ def _plain(config: DictConfig, name: str, problems: list[str]) -> Any:
         return None
 
 
-def _check_section(model: type[Section], plain: Any, name: str, problems: list[str]) -> Section | None:
-    try:
-        return model.model_validate(plain)
-    except ValidationError as error:
-        problems += [_one_line(model, name, dict(detail)) for detail in error.errors()]
-        return None
-
-
-def _one_line(model: type[Section], section: str, detail: Mapping[str, Any]) -> str:
-    """A pydantic error as `key=value: what to do`."""
-    path = [section, *(str(part) for part in detail["loc"] if not str(part).startswith(("constrained-", "list[")))]
-    key = ".".join(part for part in path if part not in SCHEDULES)
-    if detail["type"] == "extra_forbidden":
-        return f"{key}: no such key in {key.rpartition('.')[0]}{nearest(path[-1], _keys_of(model, path[1:-1]))}"
-    if detail["type"].startswith("union_tag") or detail["type"] == "model_attributes_type":
-        kind = detail["input"].get("kind") if isinstance(detail["input"], Mapping) else detail["input"]
-        return f"{key}.kind={kind!r}: choose {key.replace('.', '/')}={' | '.join(SCHEDULES)}"
-    if detail["type"] == "missing":
-        return f"{key} is missing: set it"
-    if detail["type"] == "model_type":
-        return f"{key}={detail['input']!r}: a section stands here; set its keys: {', '.join(_keys_of(model, path[1:]))}"
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    if message.startswith(f"{key}="):
-        return message
-    return f"{key}={detail['input']!r}: {message[:1].lower()}{message[1:]}"
-
-
-def _keys_of(section: type[Section], path: list[str]) -> list[str]:
-    """The keys below a section, by the path from it, such as ["gate"] or ["schedule", "constant"]."""
-    model: Any = section
-    for part in path:
-        model = SCHEDULES.get(part) or model.model_fields[part].annotation
-    return list(model.model_fields)
-
-
-def _read_judges(plain: Mapping[str, Any], asks_pattern_rm: bool, problems: list[str]) -> dict[str, JudgeSettings]:
+def _read_judges(plain: Mapping[str, Any], asked: Sequence[str], problems: list[str]) -> dict[str, JudgeSettings]:
     problems += [f"judges.{name}: no such judge{nearest(name, JUDGES)}" for name in plain if name not in JUDGES]
     judges = {}
-    for name in JUDGES if asks_pattern_rm else JUDGES[:1]:
+    for name in asked:
+        where = f"judges.{name}"
         if plain.get(name) is None:
-            problems.append(f"judges.{name} is missing: choose judge=toy, judge=cluster or judge=external")
+            problems.append(f"{where} is missing: choose judge=toy, judge=cluster or judge=external")
             continue
-        try:
-            judges[name] = JudgeSettings.from_config(plain[name], name)
-        except ValueError as error:
-            problems.append(str(error))
+        judge = JudgeSettings.read(plain[name], name, where, problems)
+        if judge is not None:
+            judges[name] = judge
+        prompt = plain[name].get("prompt") if isinstance(plain[name], Mapping) else None
+        wrong = misfit(name, prompt, JUDGES[name].kind)
+        if wrong is not None:
+            problems.append(wrong)
     return judges
 
 

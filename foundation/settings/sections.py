@@ -146,15 +146,11 @@ class PolicyPlacement(Section):
     processes_per_node: Positive
 
 
-class JudgeReplicas(Section):
-    fallback: Positive
-    pattern_rm: Positive
-
-
 class Cluster(Section):
     """What exists and who gets it. On `device: gpu` a training process takes one GPU.
 
-    `judge_nodes` of the nodes are kept for judges, by Ray's resource `judge_node`; 0: no node is.
+    `judge_nodes` of the nodes are kept for judges, by Ray's resource `judge_node`; 0: no node is. `judge_replicas`:
+    servers of a judge, by the key of its section.
     """
 
     name: Name
@@ -163,7 +159,7 @@ class Cluster(Section):
     gpus_per_node: Count
     judge_nodes: Count
     policy: PolicyPlacement
-    judge_replicas: JudgeReplicas
+    judge_replicas: dict[str, Positive]
 
 
 class JudgeCache(Section):

@@ -10,7 +10,9 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from foundation.settings.compose import FREEZE_MODULE, nearest
+from foundation.settings.compose import FREEZE_MODULE
+from foundation.settings.estimators import check_estimator, estimator_cautions
+from foundation.settings.section_check import nearest
 from foundation.settings.sections import SECTIONS
 
 VERL_SECTIONS = frozenset(
@@ -62,7 +64,6 @@ MUST_BE: tuple[tuple[str, Any, str], ...] = (
         "not read by verl's FSDP engine; set policy.update_dtype (it becomes fsdp_config.mixed_precision)",
     ),
     ("actor_rollout_ref.hybrid_engine", True, "the policy and its rollouts share their GPUs here; leave it true"),
-    ("algorithm.adv_estimator", "grpo", "this project trains by GRPO; leave it grpo"),
     ("trainer.use_v1", True, "only verl's V1 trainer is supported; leave it true"),
     ("trainer.logger", [], "metrics go to the run folder and to tracking.kind; set that"),
     ("trainer.default_hdfs_dir", None, "not read by the V1 trainer; set run.dir to shared storage"),
@@ -96,6 +97,7 @@ def check_verl_keys(config: DictConfig) -> list[str]:
         value = OmegaConf.select(config, key)
         if value != needed:
             problems.append(f"{key}={value!r}: {advice}")
+    problems += check_estimator(config)
     for key, ours in MIRRORED.items():
         value, expected = OmegaConf.select(config, key), OmegaConf.select(config, ours)
         if value != expected:
@@ -115,13 +117,7 @@ def check_verl_keys(config: DictConfig) -> list[str]:
 
 def cautions(config: DictConfig) -> list[str]:
     """Settings that run and rarely do what is wanted."""
-    found = []
-    penalised = config.reward_mix.pattern_penalty and any(config.reward_mix.weights.values())
-    if penalised and not config.algorithm.norm_adv_by_std_in_grpo:
-        found.append(
-            "algorithm.norm_adv_by_std_in_grpo=false: without division by the group's standard deviation a penalty of "
-            ".05 is too weak; in the toy world Trigger rose"
-        )
+    found = estimator_cautions(config)
     if config.reward_mix.on_unscored == "count_as_incorrect":
         found.append("reward_mix.on_unscored=count_as_incorrect: a judge that fails looks like a wrong policy")
     return found

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from foundation.runs.records import Verdict
 from foundation.settings.judges import JudgeSettings
+from foundation.settings.sections import RewardMix
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
-from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.endpoint.client import JudgeFailure, JudgeReply
+from reward_workers.judges.judge import Judge
 from reward_workers.judges.prompts.render import DIRECT, render
-from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
+from reward_workers.judges.questions import NO_THINKING, reply_or_failure, reworded
 from reward_workers.judges.replies import ParseFailure, parse_verdict
-from reward_workers.judges.serving.health import JudgeHealth
 
 Decision = int | ParseFailure | JudgeFailure
 """1, 0, or why there is neither."""
 
 
-class AnswerJudge:
+class AnswerJudge(Judge[int]):
     """Asks the fallback judge; a reply that cannot be read is asked for once more in other words.
 
     The compact protocol has no other words, so its replies get no second try. A verdict is asked for once per question,
@@ -31,15 +32,11 @@ class AnswerJudge:
     """
 
     def __init__(self, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
-        if settings.prompt not in ("answer_equivalence", "answer_equivalence_compact"):
-            raise ValueError(
-                f"judges.{settings.name}.prompt={settings.prompt!r} does not ask about an answer: "
-                "use answer_equivalence or answer_equivalence_compact"
-            )
-        self.settings = settings
-        self.client = JudgeClient(settings)
-        self.cache = cache
-        self._questions = Questions[int](settings, "verdict_reminder", cache, verdict_as_json, verdict_from_json)
+        super().__init__(settings, cache, reminder="verdict_reminder", encode=verdict_as_json, decode=verdict_from_json)
+
+    @classmethod
+    def for_reward(cls, settings: JudgeSettings, mix: RewardMix, cache: JudgeCache | None) -> Self:
+        return cls(settings, cache)
 
     async def judge(self, question: str, reference: str, extracted: str) -> Verdict:
         """The verdict on one extracted answer.
@@ -56,19 +53,12 @@ class AnswerJudge:
             return Verdict(decision, "judge", reason, extracted, latency_s)
         return Verdict(None, "judge", f"judge_{decision.reason}", extracted, latency_s)
 
-    def health(self) -> JudgeHealth:
-        """The state of its servers and of its memory at this moment."""
-        return JudgeHealth(len(self.client.base_urls), self.client.admitting, self._questions.in_memory)
-
-    async def aclose(self) -> None:
-        await self.client.aclose()
-
     async def _ask(self, question: str, reference: str, extracted: str, cost: Cost) -> Decision:
         prompt, language = self.settings.prompt, self.settings.language
         messages = render(prompt, language, question=question, reference=reference, extracted=extracted)
-        decision = _read(await self._complete(messages, cost), reference, extracted)
+        decision = read_verdict(await self._complete(messages, cost), reference, extracted)
         if isinstance(decision, ParseFailure) and prompt not in DIRECT:
-            decision = _read(
+            decision = read_verdict(
                 await self._complete(reworded(messages, "verdict_reminder", language), cost), reference, extracted
             )
         return decision
@@ -78,7 +68,8 @@ class AnswerJudge:
         return cost.add(await self.client.complete(messages, extra_body=NO_THINKING if direct else None))
 
 
-def _read(outcome: JudgeReply | JudgeFailure, *compared: str) -> Decision:
+def read_verdict(outcome: JudgeReply | JudgeFailure, *compared: str) -> Decision:
+    """The verdict in a reply about these texts."""
     reply = reply_or_failure(outcome)
     if not isinstance(reply, JudgeReply):
         return reply

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from foundation.labels import LABELS, all_vectors, as_digits, as_lines, from_digits
 from foundation.runs.records import Labels, Unlabelled
 from foundation.settings.judges import JudgeSettings
+from foundation.settings.sections import RewardMix
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
-from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.endpoint.client import JudgeFailure, JudgeReply
 from reward_workers.judges.endpoint.completion import TokenLogprob
+from reward_workers.judges.judge import Judge
 from reward_workers.judges.prompts.render import render
-from reward_workers.judges.questions import NO_THINKING, Questions, reply_or_failure, reworded
+from reward_workers.judges.questions import NO_THINKING, reply_or_failure, reworded
 from reward_workers.judges.replies import ParsedLabels, ParseFailure, parse_labels
-from reward_workers.judges.serving.health import JudgeHealth
 
 ANSWERS = tuple(map(as_lines, all_vectors()))
 """All that PatternRM may generate; vLLM enforces it, so that no text of a response can lead it elsewhere."""
@@ -41,7 +42,7 @@ class LabelReading:
 Reading = LabelReading | ParseFailure | JudgeFailure
 
 
-class PatternRM:
+class PatternRM(Judge[LabelReading]):
     """Asks the served PatternRM for the labels of one response.
 
     vLLM constrains the reply to one of `ANSWERS`. A server that ignores the constraint may answer anything: a reply
@@ -58,18 +59,17 @@ class PatternRM:
     def __init__(
         self, settings: JudgeSettings, threshold: Mapping[str, float], cache: JudgeCache | None = None
     ) -> None:
-        if settings.prompt != "pattern_rm":
-            raise ValueError(f"judges.{settings.name}.prompt={settings.prompt!r} is not PatternRM's: use pattern_rm")
         for label in LABELS:
             if not 0.0 <= threshold[label] <= 1.0:
                 raise ValueError(
                     f"reward_mix.threshold.{label}={threshold[label]!r} is not a probability: set it in 0..1"
                 )
-        self.settings = settings
+        super().__init__(settings, cache, reminder="labels_reminder", encode=_as_json, decode=_from_json)
         self.threshold = dict(threshold)
-        self.client = JudgeClient(settings)
-        self.cache = cache
-        self._questions = Questions[LabelReading](settings, "labels_reminder", cache, _as_json, _from_json)
+
+    @classmethod
+    def for_reward(cls, settings: JudgeSettings, mix: RewardMix, cache: JudgeCache | None) -> Self:
+        return cls(settings, mix.threshold.model_dump(), cache)
 
     async def label(self, question: str, response: str) -> Labels | Unlabelled:
         """The labels of one visible response; latency is what this caller waited."""
@@ -82,13 +82,6 @@ class PatternRM:
             for label, value in reading.decided.items()
         }
         return Labels(decided, reading.p, "pattern_rm", latency_s)
-
-    def health(self) -> JudgeHealth:
-        """The state of its servers and of its memory at this moment."""
-        return JudgeHealth(len(self.client.base_urls), self.client.admitting, self._questions.in_memory)
-
-    async def aclose(self) -> None:
-        await self.client.aclose()
 
     async def _ask(self, question: str, response: str, cost: Cost) -> Reading:
         messages = render("pattern_rm", question=question, response=response)

@@ -3,6 +3,6 @@
     verifier_term   s_ver: is the answer right
     pattern_term    s_pat: what the response patterns cost
 
-A further term is a file here, one line in `reward_workers.reward_manager.build_terms`, its settings in
+A further term is a file here, an entry in `build.build_terms`, its settings in
 `foundation.settings.sections.RewardMix`, and its metrics in `foundation.runs.step_metrics.PARTS`.
 """

@@ -12,7 +12,7 @@ import pytest
 
 from evaluation.pattern_eval import serving as module
 from evaluation.pattern_eval.serving import serving
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.judges import ServedModel
 
 STAND_IN = """
 import argparse, os
@@ -35,7 +35,7 @@ HTTPServer((options.host, options.port), Handler).serve_forever()
 """
 
 
-def section(**serve: Any) -> JudgeSettings:
+def section(**serve: Any) -> ServedModel:
     own = {
         "model_path": "/models/m",
         "replicas": 1,
@@ -55,18 +55,14 @@ def section(**serve: Any) -> JudgeSettings:
         "model": "m",
         "base_urls": [],
         "serve": own | serve,
-        "prompt": "plain",
-        "language": "en",
         "api_key_env": None,
-        "temperature": 0.0,
-        "max_tokens": 1,
         "timeout_s": 5.0,
         "total_timeout_s": 8.0,
         "max_attempts": 1,
         "breaker": {"failures": 10, "cooldown_s": 30.0},
         "concurrency": 1,
     }
-    return JudgeSettings.from_config(given, "model")
+    return ServedModel.from_config(given, "model")
 
 
 @pytest.fixture

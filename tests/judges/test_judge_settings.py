@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.judges import JudgeSettings, ServedModel
 
 SERVE = {
     "model_path": "some/model",
@@ -51,7 +51,7 @@ def test_a_complete_section(section: Section) -> None:
         ({"max_attempts": True}, ["max_attempts", "True"]),
         ({"concurrency": "8"}, ["concurrency", "'8'"]),
         ({"timeout_s": 9.0, "total_timeout_s": 5.0}, ["total_timeout_s", "5.0", "9.0"]),
-        ({"temprature": 0}, ["temprature", "unknown"]),
+        ({"temprature": 0}, ["judges.fallback.temprature", "no such key", "did you mean 'temperature'"]),
         ({"serve": {**SERVE, "replicas": 0}}, ["judges.fallback.serve.replicas", "0"]),
         ({"serve": {**SERVE, "gpus_per_replica": 1}}, ["tensor_parallel_size", "2", "gpus_per_replica=1"]),
         ({"serve": {**SERVE, "gpus_per_replica": 0.5}}, ["tensor_parallel_size", "2", "gpus_per_replica=0.5"]),
@@ -61,13 +61,15 @@ def test_a_complete_section(section: Section) -> None:
         ({"serve": {**SERVE, "resources": {"judge_node": -1}}}, ["serve.resources.judge_node", "-1"]),
         ({"serve": {**SERVE, "hung_after_s": 0}}, ["serve.hung_after_s", "0"]),
         ({"serve": {**SERVE, "idle_priority": 10}}, ["serve.idle_priority", "10", "true or false"]),
-        ({"serve": {"replicas": 1}}, ["judges.fallback.serve", "model_path"]),
+        ({"serve": {"replicas": 1}}, ["judges.fallback.serve.model_path is missing"]),
         ({"serve": "yes"}, ["judges.fallback.serve", "yes"]),
         ({"breaker": {"failures": 0, "cooldown_s": 1}}, ["judges.fallback.breaker.failures", "0"]),
         ({"breaker": {"failures": 2.5, "cooldown_s": 1}}, ["judges.fallback.breaker.failures", "2.5", "whole"]),
         ({"breaker": {"failures": 1, "cooldown_s": -1}}, ["judges.fallback.breaker.cooldown_s", "-1"]),
-        ({"breaker": {"failures": 1}}, ["judges.fallback.breaker", "cooldown_s"]),
-        ({"breaker": None}, ["judges.fallback.breaker", "None"]),
+        ({"breaker": {"failures": 1}}, ["judges.fallback.breaker.cooldown_s is missing"]),
+        ({"breaker": None}, ["judges.fallback.breaker=None", "failures, cooldown_s"]),
+        ({"serve": {**SERVE, "env": ["A=1"]}}, ["judges.fallback.serve.env", "A=1", "mapping"]),
+        ({"name": "other"}, ["judges.fallback.name", "no such key"]),
     ],
     ids=str,
 )
@@ -81,8 +83,57 @@ def test_mistakes_are_named(section: Section, changes: dict[str, Any], parts: li
 def test_a_missing_key_is_named(section: Section) -> None:
     config = section()
     del config["max_tokens"]
-    with pytest.raises(ValueError, match=r"judges\.fallback lacks key\(s\) max_tokens"):
+    with pytest.raises(ValueError, match=r"judges\.fallback\.max_tokens is missing"):
         JudgeSettings.from_config(config, "fallback")
+
+
+def test_all_mistakes_of_a_judge_come_at_once(section: Section) -> None:
+    wrong = section(
+        model="",
+        base_urls=[],
+        serve={**SERVE, "replicas": 0, "gpus_per_replica": 1},
+        prompt="patern_rm",
+        language="de",
+        temperature=-1,
+        timeout_s=9.0,
+        total_timeout_s=5.0,
+        breaker={"failures": 0, "cooldown_s": 1.0},
+        retries=3,
+    )
+    del wrong["max_tokens"]
+    problems: list[str] = []
+    assert JudgeSettings.read(wrong, "fallback", "judges.fallback", problems) is None
+    assert {problem.split("=")[0].split(" ")[0].rstrip(":") for problem in problems} == {
+        f"judges.fallback.{key}"
+        for key in (
+            *("model", "serve.replicas", "serve.tensor_parallel_size", "prompt", "language", "temperature"),
+            *("total_timeout_s", "breaker.failures", "retries", "max_tokens"),
+        )
+    }
+    assert len(problems) == 10 and not any("\n" in problem for problem in problems)
+
+
+def test_a_mistake_names_the_place_of_its_section(section: Section) -> None:
+    problems: list[str] = []
+    ServedModel.read("gpt", "model", "model.servers.nt", problems)
+    (text,) = problems
+    assert text.startswith("model.servers.nt='gpt': a section stands here") and "base_urls" in text
+    assert "name" not in text.partition("set its keys")[2]
+
+
+def test_a_model_that_is_no_judge_has_no_prompt(section: Section) -> None:
+    asked = {key: value for key, value in section().items() if key not in ("prompt", "language")}
+    own = {key: value for key, value in asked.items() if key not in ("temperature", "max_tokens")}
+    assert ServedModel.from_config(own, "model").decoding == {}
+    with pytest.raises(ValueError, match=r"judges\.model\.prompt: no such key"):
+        ServedModel.from_config({**own, "prompt": "pattern_rm"}, "model")
+    assert JudgeSettings.from_config(section(), "fallback").decoding == {"temperature": 0.0, "max_tokens": 64}
+
+
+def test_settings_cannot_be_changed_in_place(section: Section) -> None:
+    judge = JudgeSettings.from_config(section(), "fallback")
+    with pytest.raises(ValueError, match="frozen"):
+        judge.concurrency = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from launch.settings import split_overrides
 @pytest.mark.parametrize(
     ("override", "parts"),
     [
-        ("launch.max_restarts=-1", ("launch.max_restarts=-1", "greater than or equal to 0")),
+        ("launch.max_restarts=-1", ("launch.max_restarts=-1", "at least 0")),
         ("launch.address=127.0.0.1:8265", ("launch.address='127.0.0.1:8265'", "^https?://")),
         ("launch.max_restart=1", ("launch.max_restart", "did you mean 'max_restarts'?")),
         ("launch=nowhere", ("launch=nowhere: no such option", "default")),

@@ -45,6 +45,7 @@ def test_every_experiment_has_a_plan(experiment: str, mix: str, tmp_path: Path, 
 def test_the_plan_of_the_paper():
     text = text_of(dry_run("experiment=pattern_rl_qwen3_vl_4b"))
     assert "128 prompts x 8 rollouts = 1,024 rollouts, one on-policy update" in text
+    assert "one on-policy update by grpo" in text
     assert "600 steps = 76,800 prompts = 1.74 epochs of 44,200; trainer.total_training_steps binds" in text
     assert "policy 1 x 8 = 8 + fallback 3 x 1 = 3 + pattern_rm 5 x 1 = 5: 16 of 16" in text
     assert "0.05 cot + 0.05 rep + 0.02 con + 0.02 pr" in text

@@ -28,7 +28,7 @@ def test_base_rl_asks_no_pattern_judge(tree: Tree):
 
 def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
     overrides = ["reward_mix=base_rl", "judge=external", "judges.fallback.base_urls=[http://h/v1]"]
-    assert read_settings(tree(overrides)).pattern_rm is None
+    assert "pattern_rm" not in read_settings(tree(overrides)).judges
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
     [
         ("reward_mix.gate.probability=1.4", ("reward_mix.gate.probability=1.4", "1")),
         ("reward_mix.gate.probability=-0.1", ("reward_mix.gate.probability=-0.1", "0")),
-        ("reward_mix.weights.cot=-0.05", ("reward_mix.weights.cot=-0.05", "greater than or equal to 0")),
+        ("reward_mix.weights.cot=-0.05", ("reward_mix.weights.cot=-0.05", "at least 0")),
         ("reward_mix.cap=2", ("reward_mix.cap=2",)),
         ("reward_mix.gate.scope=prompt", ("reward_mix.gate.scope='prompt'", "'rollout' or 'group'")),
         ("reward_mix.on_unscored=zero", ("reward_mix.on_unscored='zero'", "'drop_group'")),
@@ -62,6 +62,18 @@ def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
         ("judges.fallback.model=null", ("judges.fallback.model", "set")),
         ("judges.pattern_rm.serve=null", ("judges.pattern_rm", "base_urls")),
         ("judges.pattern_rm=null", ("judges.pattern_rm is missing", "judge=")),
+        ("judges.pattern_rm.prompt=patern_rm", ("judges.pattern_rm.prompt='patern_rm'", "use one of", "pattern_rm")),
+        (
+            "judges.pattern_rm.prompt=pattern_judge",
+            ("judges.pattern_rm.prompt='pattern_judge' cannot do this", "use pattern_rm"),
+        ),
+        (
+            "judges.fallback.prompt=answer_correctness",
+            ("judges.fallback.prompt='answer_correctness'", "answer_equivalence or answer_equivalence_compact"),
+        ),
+        ("+judges.falback=null", ("judges.falback: no such judge", "did you mean 'fallback'")),
+        ("+judges.fallback.retries=2", ("judges.fallback.retries: no such key in judges.fallback",)),
+        ("cluster.judge_replicas.fallback=0", ("cluster.judge_replicas.fallback=0", "at least 1")),
         ("judges.fallback.base_urls=[http://h/v1]", ("judges.fallback", "serve=null")),
         ("run.stall_timeout_s=180", ("run.stall_timeout_s=180", "reward_mix.max_wait_s=120", "above 180")),
         ("judges.fallback.total_timeout_s=500", ("judges.fallback.total_timeout_s=500", "reward_mix.max_wait_s=120")),
@@ -72,7 +84,7 @@ def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
         ("reward_mix.cap=0", ("reward_mix.cap=0", "base_rl")),
         ("judges.fallback.breaker.failures=0", ("judges.fallback.breaker.failures=0", "at least 1")),
         ("judges.fallback.breaker.cooldown_s=0", ("judges.fallback.breaker.cooldown_s=0", "at least")),
-        ("~judges.fallback.breaker.failures", ("judges.fallback.breaker lacks", "failures")),
+        ("~judges.fallback.breaker.failures", ("judges.fallback.breaker.failures is missing",)),
         ("judges.fallback.breaker=null", ("judges.fallback.breaker=None",)),
         (
             "judges.fallback.breaker.cooldown_s=120",
@@ -84,7 +96,7 @@ def test_base_rl_does_not_need_a_pattern_judge(tree: Tree):
         ("reward.num_workers=null", ("reward.num_workers=None", "whole number")),
         ("judge_cache.size_limit_gb=0", ("judge_cache.size_limit_gb=0",)),
         ("judge_cache.folder=''", ("judge_cache.folder=''",)),
-        ("judge_cache.enabled=1", ("judge_cache.enabled=1", "boolean")),
+        ("judge_cache.enabled=1", ("judge_cache.enabled=1", "true or false")),
         ("pattern_eval.every=-1", ("pattern_eval.every=-1", "0")),
         ("pattern_eval.modes=[nt,x]", ("pattern_eval.modes", "'x'", "'nt'")),
         ("pattern_eval.modes=[t,t]", ("pattern_eval.modes=['t', 't']", "set [nt, t], [nt] or [t]")),
@@ -107,11 +119,15 @@ def test_a_wrong_value_is_one_line_with_key_value_and_advice(tree: Tree, overrid
         ("linear_warmup", "reward_mix.schedule.steps=0", ("reward_mix.schedule.steps=0", "1")),
         ("linear_warmup", "+reward_mix.schedule.step=5", ("reward_mix.schedule.step:", "did you mean 'steps'")),
         ("linear_warmup", "~reward_mix.schedule.steps", ("reward_mix.schedule.steps is missing",)),
-        ("curriculum", "reward_mix.schedule.from_step.con=x", ("reward_mix.schedule.from_step.con='x'", "integer")),
+        (
+            "curriculum",
+            "reward_mix.schedule.from_step.con=x",
+            ("reward_mix.schedule.from_step.con='x'", "whole"),
+        ),
         ("accuracy_guard", "reward_mix.schedule.reference=mean", ("reward_mix.schedule.reference='mean'", "'ema'")),
         ("accuracy_guard", "reward_mix.schedule.lower_by=1.0", ("reward_mix.schedule.lower_by=1.0", "less than 1")),
         ("accuracy_guard", "reward_mix.schedule.raise_by=0.9", ("reward_mix.schedule.raise_by=0.9", "1")),
-        ("accuracy_guard", "reward_mix.schedule.floor=0", ("reward_mix.schedule.floor=0", "greater than 0")),
+        ("accuracy_guard", "reward_mix.schedule.floor=0", ("reward_mix.schedule.floor=0", "more than 0")),
         ("accuracy_guard", "reward_mix.schedule.margin=-0.1", ("reward_mix.schedule.margin=-0.1", "0")),
     ],
 )
@@ -167,7 +183,7 @@ def test_all_problems_come_at_once(tree: Tree):
 def test_watching_labels_needs_the_pattern_judge(tree: Tree):
     assert "weights 0" in problems(tree, "reward_mix=base_rl", "reward_mix.score_incorrect=true")[0]
     zero = [f"reward_mix.weights.{label}=0" for label in ("cot", "rep", "con", "pr")]
-    assert read_settings(tree(zero)).pattern_rm is not None
+    assert "pattern_rm" in read_settings(tree(zero)).judges
 
 
 def test_the_cache_lies_in_the_run_folder_and_has_a_switch(tree: Tree):
@@ -177,7 +193,7 @@ def test_the_cache_lies_in_the_run_folder_and_has_a_switch(tree: Tree):
 
 
 def test_every_reward_worker_gets_a_call_of_each_judge(tree: Tree):
-    assert read_settings(tree(["reward.num_workers=32"])).fallback.concurrency == 32
+    assert read_settings(tree(["reward.num_workers=32"])).judges["fallback"].concurrency == 32
 
 
 def test_tensor_parallel_replicas_take_as_many_gpus(tree: Tree):

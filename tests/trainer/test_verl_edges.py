@@ -66,6 +66,9 @@ class Batch(SimpleNamespace):
     def __len__(self):
         return len(self.keys)
 
+    def select_keys(self, keys):
+        return Batch(keys=keys, tags=[self.tags[self.keys.index(key)] for key in keys], partition_id=self.partition_id)
+
 
 def trainer(monkeypatch, rewards, on_unscored):
     from verl.trainer.ppo.v1 import PPOTrainerSync

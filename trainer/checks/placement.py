@@ -1,4 +1,4 @@
-"""GPUs asked for against GPUs given: policy, PatternRM and the fallback judge on the nodes of a cluster."""
+"""GPUs asked for against GPUs given: the policy and the judges on the nodes of a cluster."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from foundation.responses.families import MODE_NAMES, check_mode
+from foundation.settings.asked_judges import JUDGES
 from foundation.settings.batch import read_batch
 from foundation.settings.compose import is_hub_id
 from foundation.settings.judges import JudgeSettings
@@ -157,16 +158,17 @@ def describe_pattern_eval(settings: Settings, inputs: Inputs) -> str:
     modes = " and ".join(MODE_NAMES[mode] for mode in paired.modes)
     prompts = "the held-out prompts" if paired.prompts is None else _describe_files(paired.prompts, inputs, 0)
     number = "all" if paired.max_prompts is None else f"the first {paired.max_prompts:,}"
-    gives = "" if settings.pattern_rm is not None else "; accuracy only: this reward asks no PatternRM"
+    gives = "" if settings.reward_mix.asks_pattern_rm else "; accuracy only: this reward asks no PatternRM"
     return f"step 0, every {paired.every:,} steps and the last; {number} of {prompts}, {modes}{gives}"
 
 
 def _judge_rows(settings: Settings, inputs: Inputs) -> Iterator[Row]:
-    for name, judge in settings.judges.items():
-        yield f"judge {name}", describe_judge(judge, inputs)
-    if settings.pattern_rm is None:
-        penalised = settings.reward_mix.pattern_penalty
-        yield "judge pattern_rm", f"none: reward_mix.{'labels.source=rules' if penalised else 'pattern_penalty=false'}"
+    for name, asked in settings.judges.items():
+        yield f"judge {name}", describe_judge(asked, inputs)
+    for name, judge in JUDGES.items():
+        why_not = judge.unasked(settings.reward_mix)
+        if why_not is not None:
+            yield f"judge {name}", f"none: {why_not}"
 
 
 def _batch_rows(settings: Settings, config: DictConfig, inputs: Inputs) -> Iterator[Row]:
@@ -174,7 +176,8 @@ def _batch_rows(settings: Settings, config: DictConfig, inputs: Inputs) -> Itera
     updates = "one on-policy update" if batch.updates == 1 else f"{batch.updates} updates"
     yield (
         "step",
-        f"{batch.prompts} prompts x {batch.n} rollouts = {batch.rollouts:,} rollouts, {updates}, "
+        f"{batch.prompts} prompts x {batch.n} rollouts = {batch.rollouts:,} rollouts, {updates} by "
+        f"{config.algorithm.adv_estimator}, "
         f"at most {config.data.max_prompt_length:,} + {config.data.max_response_length:,} tokens",
     )
     rows = inputs.train_rows(settings, config.data.train_max_samples)

@@ -24,6 +24,7 @@ from foundation.runs.step_metrics import reward_metrics, timeout_alarm
 from trainer.frame.progress import Progress
 from trainer.frame.tracking import Trackers
 from trainer.frame.watchdog import Watchdog
+from trainer.grpo.advantages import components_of, parts, reward_components
 from trainer.grpo.paired_evaluation import PairedEvaluation
 from trainer.grpo.paired_prompts import paired_prompts
 from trainer.grpo.reward_loop import restarting_reward_workers
@@ -194,15 +195,12 @@ class PatternTrainerMixin(PPOTrainer):
     # ---- rewards ----
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        batch = super()._compute_advantage(batch, metrics)
         records = _read_records(batch)
         # Kept now: the step may end here (abort), and a run that is killed after its checkpoint does not come back.
         self._keep(_in_order(records.values()), "train")
         self._step_records |= records
         dropped = {_uid(key) for key, record in records.items() if record.reward is None}
-        if not dropped:
-            return batch
-        if self.config.reward_mix.on_unscored == "abort":
+        if dropped and self.config.reward_mix.on_unscored == "abort":
             reasons = sorted({r.unscored_reason or "" for r in records.values() if r.reward is None})
             self._save_step_before()
             raise AbortedByPolicy(
@@ -210,6 +208,13 @@ class PatternTrainerMixin(PPOTrainer):
                 f"({', '.join(reasons)}) and reward_mix.on_unscored=abort. A checkpoint of step {self.global_steps} is "
                 "written; repair the judge and start the same command again"
             )
+        components = {key: components_of(r.reward, r.verdict.value == 1) for key, r in records.items()}
+        with reward_components(components):
+            if not dropped:
+                return super()._compute_advantage(batch, metrics)
+            scored = {key for key in records if _uid(key) not in dropped}
+            for keys in parts(batch.keys, scored):
+                super()._compute_advantage(batch.select_keys(keys), metrics)
         return _without_advantage(batch, dropped)
 
     def _save_step_before(self) -> None:

@@ -8,30 +8,28 @@ the extracted answer, and a response without a box is wrong, as in training.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from foundation.runs.evaluation_records import Prompt
 from foundation.runs.records import Verdict
 from foundation.settings.judges import JudgeSettings
-from reward_workers.judges.answer_judge import AnswerJudge, verdict_as_json, verdict_from_json
+from reward_workers.judges.answer_judge import AnswerJudge, Decision, read_verdict, verdict_as_json, verdict_from_json
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
-from reward_workers.judges.endpoint.client import JudgeClient, JudgeReply
+from reward_workers.judges.judge import Judge
 from reward_workers.judges.prompts.render import render
-from reward_workers.judges.questions import Questions, reply_or_failure, reworded
-from reward_workers.judges.replies import ParseFailure, parse_verdict
+from reward_workers.judges.questions import reworded
+from reward_workers.judges.registry import judge_class
+from reward_workers.judges.replies import ParseFailure
 from reward_workers.verifier import Verifier
 
 NO_REFERENCE = "no_reference"
 
 
-class CorrectnessJudge:
+class CorrectnessJudge(Judge[int]):
     """Asks about a whole response; a reply that cannot be read is asked for once more in other words."""
 
     def __init__(self, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
-        self.settings = settings
-        self.client = JudgeClient(settings)
-        self._questions = Questions[int](settings, "verdict_reminder", cache, verdict_as_json, verdict_from_json)
+        super().__init__(settings, cache, reminder="verdict_reminder", encode=verdict_as_json, decode=verdict_from_json)
 
     async def judge(self, question: str, criteria: str, reference: str, response: str) -> Verdict:
         """Stage ``judge``: value 1 or 0, or None with the reason ``judge_<why>``."""
@@ -41,10 +39,7 @@ class CorrectnessJudge:
             return Verdict(decision, "judge", "judge_correct" if decision else "judge_incorrect", None, latency_s)
         return Verdict(None, "judge", f"judge_{decision.reason}", None, latency_s)
 
-    async def aclose(self) -> None:
-        await self.client.aclose()
-
-    async def _ask(self, question: str, criteria: str, reference: str, response: str, cost: Cost) -> Any:
+    async def _ask(self, question: str, criteria: str, reference: str, response: str, cost: Cost) -> Decision:
         language = self.settings.language
         messages = render(
             "answer_correctness",
@@ -54,20 +49,11 @@ class CorrectnessJudge:
             reference=reference,
             response=response,
         )
-        decision = self._read(cost.add(await self.client.complete(messages)), reference, response)
+        decision = read_verdict(cost.add(await self.client.complete(messages)), reference, response)
         if isinstance(decision, ParseFailure):
             again = reworded(messages, "verdict_reminder", language)
-            decision = self._read(cost.add(await self.client.complete(again)), reference, response)
+            decision = read_verdict(cost.add(await self.client.complete(again)), reference, response)
         return decision
-
-    @staticmethod
-    def _read(outcome: Any, *compared: str) -> Any:
-        reply = reply_or_failure(outcome)
-        if not isinstance(reply, JudgeReply):
-            return reply
-        if reply.finish_reason == "length":
-            return ParseFailure("truncated", reply.text[-80:])
-        return parse_verdict(reply.text, *compared)
 
 
 class Correctness:
@@ -80,7 +66,7 @@ class Correctness:
 
     def __init__(self, verifier: Verifier, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
         self._verifier = verifier
-        whole = settings.prompt == "answer_correctness"
+        whole = judge_class(settings.prompt) is CorrectnessJudge
         self._whole = CorrectnessJudge(settings, cache) if whole else None
         self._extracted = None if whole else AnswerJudge(settings, cache)
 

@@ -17,10 +17,12 @@ from foundation.runs.records import Unlabelled
 from foundation.settings.judges import JudgeSettings
 from reward_workers.judges.endpoint.cache import JudgeCache
 from reward_workers.judges.endpoint.calls import Cost
-from reward_workers.judges.endpoint.client import JudgeClient, JudgeFailure, JudgeReply
+from reward_workers.judges.endpoint.client import JudgeFailure, JudgeReply
+from reward_workers.judges.judge import Judge
 from reward_workers.judges.pattern_rm import PatternRM
 from reward_workers.judges.prompts.render import render
-from reward_workers.judges.questions import Questions, reply_or_failure, reworded
+from reward_workers.judges.questions import reply_or_failure, reworded
+from reward_workers.judges.registry import judge_class
 from reward_workers.judges.replies import ParseFailure, parse_labels
 
 
@@ -52,13 +54,11 @@ class _Reading:
     reasons: Mapping[str, str]
 
 
-class PatternJudge:
+class PatternJudge(Judge[_Reading]):
     """Asks a general model with the written rubric and the image; an unreadable reply is asked for once more."""
 
     def __init__(self, settings: JudgeSettings, cache: JudgeCache | None = None) -> None:
-        self.settings = settings
-        self.client = JudgeClient(settings)
-        self._questions = Questions[_Reading](settings, "labels_reminder", cache, _as_json, _from_json)
+        super().__init__(settings, cache, reminder="labels_reminder", encode=_as_json, decode=_from_json)
 
     async def label(self, question: str, response: str, images: Sequence[str]) -> Judged:
         """The labels of one visible response; `images` are URLs or data URLs."""
@@ -69,9 +69,6 @@ class PatternJudge:
         if not isinstance(reading, _Reading):
             return Judged(None, reading.reason)
         return Judged(reading.decided, reasons=reading.reasons)
-
-    async def aclose(self) -> None:
-        await self.client.aclose()
 
     async def _ask(
         self, question: str, response: str, images: Sequence[str], cost: Cost
@@ -107,7 +104,7 @@ def make_labeller(
     settings: JudgeSettings, threshold: Mapping[str, float], cache: JudgeCache | None = None
 ) -> PatternLabeller:
     """The labeller that the prompt of a judge asks for."""
-    if settings.prompt == "pattern_rm":
+    if judge_class(settings.prompt) is PatternRM:
         return RewardModelLabeller(settings, threshold, cache)
     return PatternJudge(settings, cache)
 

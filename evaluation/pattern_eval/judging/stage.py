@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluation.pattern_eval.images import ImageProblem, load_image
 from evaluation.pattern_eval.judging.correctness import Correctness
-from evaluation.pattern_eval.judging.pattern_judge import Judged, PatternLabeller, make_labeller
+from evaluation.pattern_eval.judging.pattern_judge import Judged, PatternJudge, PatternLabeller, make_labeller
 from evaluation.pattern_eval.patience import patiently
 from evaluation.pattern_eval.settings import EvalSettings
 from foundation.responses.families import Mode
@@ -88,7 +88,7 @@ async def judge_all(
     threshold = settings.asks.threshold.model_dump()
     correctness = Correctness(verifier, served[settings.asks.correctness])
     labellers = {name: make_labeller(served[name], threshold) for name in settings.asks.pattern}
-    sees_image = {name for name in labellers if served[name].prompt == "pattern_judge"}
+    sees_image = {name for name, labeller in labellers.items() if isinstance(labeller, PatternJudge)}
     root, patience_s = Path(settings.prompts.image_root), settings.patience_s
     waiting = iter(tasks)
 

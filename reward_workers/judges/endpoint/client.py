@@ -18,7 +18,7 @@ import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 from tenacity.wait import wait_random_exponential
 
-from foundation.settings.judges import JudgeSettings
+from foundation.settings.judges import ServedModel
 from reward_workers.judges.endpoint.completion import Completion, TokenLogprob, Unusable, read_completion, retry_after_s
 from reward_workers.judges.endpoint.endpoints import Endpoint, EndpointPool
 
@@ -117,7 +117,7 @@ class JudgeClient:
     >>> outcome = await client.complete([{"role": "user", "content": "..."}])  # doctest: +SKIP
     """
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: ServedModel) -> None:
         self.settings = settings
         self._endpoints = EndpointPool(settings.base_urls, settings.breaker)
         # The class of the limits is that of the HTTP library which openai uses: httpx, or its successor.
@@ -172,7 +172,7 @@ class JudgeClient:
             messages: chat messages in the OpenAI form.
             logprobs: ask for the log-probabilities of the generated tokens and their likeliest rivals.
             extra_body: further fields of the request, such as vLLM's ``structured_outputs``.
-            decoding: fields of the request in the place of the settings' temperature and max_tokens.
+            decoding: fields of the request in the place of the settings' own (`ServedModel.decoding`).
             needs_text: a message without content is a failure; False for a model under evaluation.
 
         Returns:
@@ -181,7 +181,7 @@ class JudgeClient:
         """
         request: dict[str, Any] = {"model": self.settings.model, "messages": list(messages)}
         if decoding is None:
-            request |= {"temperature": self.settings.temperature, "max_tokens": self.settings.max_tokens}
+            request |= self.settings.decoding
         if logprobs:
             request |= {"logprobs": True, "top_logprobs": _TOP_LOGPROBS}
         request |= {**(extra_body or {}), **(decoding or {})}

@@ -12,7 +12,7 @@ from typing import Any
 
 import ray
 
-from foundation.settings.judges import JudgeSettings, ServeSettings
+from foundation.settings.judges import ServedModel, ServeSettings
 from reward_workers.judges.serving.server_metrics import ServerCounts
 from reward_workers.judges.serving.server_process import ServerProcess, ServerStatus, vllm_command
 
@@ -101,7 +101,7 @@ class Replica:
         }
 
 
-def start_actor(settings: JudgeSettings, serve: ServeSettings, log_path: Path) -> Any:
+def start_actor(settings: ServedModel, serve: ServeSettings, log_path: Path) -> Any:
     """The handle of a new :class:`JudgeServer`; Ray places it on another node than its siblings where it can."""
     actor_class: Any = ray.remote(
         num_cpus=serve.cpus_per_replica,
