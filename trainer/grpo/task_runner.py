@@ -7,7 +7,7 @@ the judges before it imports what trains the policy.
 from __future__ import annotations
 
 import traceback
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from trainer.frame.judge_notices import JudgeNotices
 from trainer.frame.progress import Progress
 from trainer.frame.queue_owner import require_free_queue
 from trainer.frame.service_metrics import ServiceMetrics
-from trainer.frame.tracking import build_trackers
+from trainer.frame.tracking import Trackers, build_trackers
 from trainer.frame.watchdog import Watchdog
 
 
@@ -86,12 +86,17 @@ class TaskRunner:
         self._notices = JudgeNotices(self._progress.say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
         watchdog = Watchdog(config.run.stall_timeout_s, folder.error)
         watchdog.start()
-        trackers = build_trackers(plain, folder, state)
         fleet = JudgeFleet(plain["judges"], folder.judges, say=self._progress.say, publish=self._directory.publish)
+        trackers: Trackers | None = None
         succeeded = False
         try:
             watchdog.beat("start of the judges")
-            trainer_class = _launch(config, fleet)
+            with ThreadPoolExecutor(2, "start of the job") as beside:
+                judges = beside.submit(fleet.launch)
+                trackers = build_trackers(plain, folder, state)
+                trainer_class = _import_trainer(config, beside)
+                for name, base_urls in judges.result().items():
+                    config.judges[name].base_urls = base_urls
             self._progress.say("loading the policy and its rollout servers")
             watchdog.beat("start of the policy")
             self._trainer = trainer = trainer_class(config=config)
@@ -121,7 +126,8 @@ class TaskRunner:
         finally:
             self._fitting = False
             watchdog.beat("shutdown")
-            trackers.finish(exit_code=0 if succeeded else 1)
+            if trackers is not None:
+                trackers.finish(exit_code=0 if succeeded else 1)
             fleet.stop()
             _close_queue()
             watchdog.stop()
@@ -130,26 +136,18 @@ class TaskRunner:
             write_json(folder.state, state)
 
 
-def _launch(config: DictConfig, fleet: JudgeFleet) -> Any:
-    """Start the judges and TransferQueue while this process imports verl; returns the trainer's class.
+def _import_trainer(config: DictConfig, beside: Executor) -> Any:
+    """The trainer's class; TransferQueue, whose two actors also import torch, starts beside the import of verl."""
+    import transfer_queue as tq
 
-    Each of the three takes ten seconds of a core. `config` learns the addresses of the judges.
-    """
-    with ThreadPoolExecutor(2, "start of the job") as beside:
-        judges = beside.submit(fleet.launch)
-        import transfer_queue as tq  # with it torch
+    queue = beside.submit(tq.init, config.transfer_queue)
+    from verl.utils.logging_utils import configure_verl_logging
 
-        queue = beside.submit(tq.init, config.transfer_queue)
-        from verl.utils.logging_utils import configure_verl_logging
+    from trainer.grpo.pattern_trainer import make_trainer_cls
 
-        from trainer.grpo.pattern_trainer import make_trainer_cls
-
-        configure_verl_logging()
-        trainer_class = make_trainer_cls(config.trainer.v1.trainer_mode)
-        queue.result()
-        for name, base_urls in judges.result().items():
-            config.judges[name].base_urls = base_urls
-    return trainer_class
+    configure_verl_logging()
+    queue.result()
+    return make_trainer_cls(config.trainer.v1.trainer_mode)
 
 
 def _close_queue() -> None:
