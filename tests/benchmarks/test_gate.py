@@ -104,8 +104,10 @@ def test_closed_forms_against_the_gate_of_the_reward() -> None:
         assert effect.variance == pytest.approx(simulated.var(axis=0), abs=0.06)
 
 
+@pytest.mark.integration
 def test_advantages_are_verls() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     rewards = [1.0, 0.95, 0.0, 0.9]
     values = torch.tensor(rewards)
     expected = (values - values.mean()) / (torch.std(values) + 1e-6)

@@ -79,18 +79,20 @@ class TaskRunner(ABC):
         if state is None:
             raise RuntimeError(f"{folder.state} is missing: the run folder must be on storage that every node shares")
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
-        self._require(plain)
         watchdog = Watchdog(config.run.stall_timeout_s, folder.error)
         watchdog.start()
-        trackers = build_trackers(plain, folder, state)
-        job = Job(config, plain, folder, len(state["starts"]) - 1, trackers, self._progress, watchdog)
+        trackers: Trackers | None = None
         succeeded = finished = False
         try:
-            finished = self._train(job)
+            self._begin(plain, folder)
+            trackers = build_trackers(plain, folder, state)
+            attempt = len(state["starts"]) - 1
+            finished = self._train(Job(config, plain, folder, attempt, trackers, self._progress, watchdog))
             succeeded = True
         finally:
             watchdog.beat("shutdown")
-            trackers.finish(exit_code=0 if succeeded else 1)
+            if trackers is not None:
+                trackers.finish(exit_code=0 if succeeded else 1)
             self._shut_down()
             watchdog.stop()
         if finished:
@@ -98,8 +100,11 @@ class TaskRunner(ABC):
             write_json(folder.state, state)
 
     @abstractmethod
-    def _require(self, plain: dict[str, Any]) -> None:
-        """Raise where this job cannot run beside what the cluster runs already; nothing has been started yet."""
+    def _begin(self, plain: dict[str, Any], folder: RunFolder) -> None:
+        """Raise where this job cannot run beside what the cluster runs already; then begin what takes long.
+
+        The trackers start after it: W&B takes seconds.
+        """
 
     @abstractmethod
     def _train(self, job: Job) -> bool:
@@ -115,7 +120,7 @@ class TaskRunner(ABC):
 
     @abstractmethod
     def _shut_down(self) -> None:
-        """End whatever `_train` started, also after an error."""
+        """End whatever `_begin` and `_train` started, also after an error."""
 
 
 def actor_class(runner: type[TaskRunner], run_dir: str) -> Any:

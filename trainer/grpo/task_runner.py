@@ -5,11 +5,12 @@ Imports neither torch nor verl: the actor starts the judges before it imports wh
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from omegaconf import DictConfig, open_dict
 
+from foundation.runs.run_folder import RunFolder
 from reward_workers.judges.serving.directory import Addresses, JudgeDirectory, WorkerReport
 from reward_workers.judges.serving.fleet import JudgeFleet
 from trainer.frame.judge_notices import JudgeNotices
@@ -30,6 +31,8 @@ class GrpoTaskRunner(TaskRunner):
         self._fitting = False
         self._trainer: Any = None
         self._fleet: JudgeFleet | None = None
+        self._beside = ThreadPoolExecutor(2, "start of the job")
+        self._queue: Future[Any] | None = None
         self._directory = JudgeDirectory()
         self._service = ServiceMetrics()
 
@@ -45,20 +48,22 @@ class GrpoTaskRunner(TaskRunner):
         self._trainer.request_stop()
         return True
 
-    def _require(self, plain: dict[str, Any]) -> None:
+    def _begin(self, plain: dict[str, Any], folder: RunFolder) -> None:
         require_free_queue()
+        mix, say = plain["reward_mix"], self._progress.say
+        self._notices = JudgeNotices(say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
+        self._fleet = JudgeFleet(plain["judges"], folder.judges, say=say, publish=self._directory.publish)
+        self._judges = self._beside.submit(self._fleet.launch)
 
     def _train(self, job: Job) -> bool:
-        config, say = job.config, job.progress.say
-        mix = job.plain["reward_mix"]
-        self._notices = JudgeNotices(say, max_wait_s=mix["max_wait_s"], on_unscored=mix["on_unscored"])
+        config, say, fleet = job.config, job.progress.say, self._fleet
+        assert fleet is not None, "_begin comes first"
         with open_dict(config):
             config.transfer_queue.enable = True
-        self._fleet = fleet = JudgeFleet(
-            job.plain["judges"], job.folder.judges, say=say, publish=self._directory.publish
-        )
         job.watchdog.beat("start of the judges")
-        trainer_class = _launch(config, fleet)
+        trainer_class = self._import_trainer(config)
+        for name, base_urls in self._judges.result().items():
+            config.judges[name].base_urls = base_urls
         say("loading the policy and its rollout servers")
         job.watchdog.beat("start of the policy")
         self._trainer = trainer = trainer_class(config=config)
@@ -86,32 +91,25 @@ class GrpoTaskRunner(TaskRunner):
             raise JudgeLost(trainer.ended_by)
         return trainer.global_steps > trainer.total_training_steps and not self._stop_requested
 
-    def _shut_down(self) -> None:
-        self._fitting = False
-        if self._fleet is not None:
-            self._fleet.stop()
+    def _import_trainer(self, config: DictConfig) -> Any:
+        """The trainer's class; TransferQueue, whose two actors also import torch, starts beside the import of verl."""
         import transfer_queue as tq
 
-        tq.close()  # nothing where it was not started
-
-
-def _launch(config: DictConfig, fleet: JudgeFleet) -> Any:
-    """Start the judges and TransferQueue while this process imports verl; returns the trainer's class.
-
-    Each of the three takes ten seconds of a core. `config` learns the addresses of the judges.
-    """
-    with ThreadPoolExecutor(2, "start of the job") as beside:
-        judges = beside.submit(fleet.launch)
-        import transfer_queue as tq  # with it torch
-
-        queue = beside.submit(tq.init, config.transfer_queue)
+        self._queue = self._beside.submit(tq.init, config.transfer_queue)
         from verl.utils.logging_utils import configure_verl_logging
 
         from trainer.grpo.pattern_trainer import make_trainer_cls
 
         configure_verl_logging()
-        trainer_class = make_trainer_cls(config.trainer.v1.trainer_mode)
-        queue.result()
-        for name, base_urls in judges.result().items():
-            config.judges[name].base_urls = base_urls
-    return trainer_class
+        self._queue.result()
+        return make_trainer_cls(config.trainer.v1.trainer_mode)
+
+    def _shut_down(self) -> None:
+        self._fitting = False
+        self._beside.shutdown()
+        if self._fleet is not None:
+            self._fleet.stop()
+        if self._queue is not None:
+            import transfer_queue as tq
+
+            tq.close()
