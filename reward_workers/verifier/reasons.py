@@ -25,6 +25,7 @@ RIGHT = {
     "same_region": "both unions of intervals cover the same numbers",
     "same_matrix": "both matrices have the same shape and equal elements",
     "same_curve": "one equation is the other, multiplied by a number",
+    "proven_equal": "both formulas have the same value modulo a large prime, and at random points",
     "symbolic_equal": "math-verify finds both expressions equal, and so does a check at random points",
 }
 
@@ -60,6 +61,7 @@ WRONG = {
     "point_on_one_curve_only": "a point was found that satisfies one equation and not the other",
     "does_not_round_to_reference": "its exact value does not round to the reference",
     "no_rounding_of_reference": "it is not a rounding of the exact value of the reference",
+    "other_value": "the formulas have clearly different values at a random point",
     "symbolic_different": "the expressions have different values at a random point",
 }
 

@@ -14,6 +14,7 @@ from reward_workers.verifier.rules.notation.split import outer_bracket
 from reward_workers.verifier.rules.notation.units import Quantity, split_quantity
 from reward_workers.verifier.rules.one_value import is_range, is_value, parts_of_one_value, repeated_value
 from reward_workers.verifier.rules.outcome import Leaf, Outcome
+from reward_workers.verifier.rules.proof.prove import prove_first
 from reward_workers.verifier.rules.scalar import compare_numbers, compare_scalar
 from reward_workers.verifier.rules.text import compare_document_text, compare_text, compare_yes_no, is_prose
 
@@ -48,6 +49,7 @@ def compare_typed(
 
     Args:
         answer_type: canonical name or '' (then inferred from the reference).
+        leaf: decides the questions that `proof` does not.
         n_boxes: boxes in the response; several boxes may hold the parts of one answer.
     """
     kind = answer_type or answer_types.infer(reference)
@@ -61,7 +63,7 @@ def compare_typed(
             return outcome
     if kind == "text" and (split_quantity(reference).number is None or _code(answer) or _code(reference)):
         return compare_text(answer, reference)
-    return _Comparison(kind, leaf, n_boxes).compare(answer, reference)
+    return _Comparison(kind, prove_first(leaf), n_boxes).compare(answer, reference)
 
 
 def _code(text: str) -> bool:

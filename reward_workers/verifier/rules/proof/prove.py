@@ -1,0 +1,213 @@
+r"""Decide a question of the rules without the symbolic library, where two witnesses of our own agree.
+
+1 needs both: the values of the two trees in a finite ring are the same (`signature`), and so are their values at random
+points in floating point, within the bound on their error (`enclosure`). 0 needs one point with positive coordinates
+where the values differ by more than any rounding can explain. Anything else stays a question for the symbolic stage.
+All points are drawn from a hash of both texts, so that the same question gets the same answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from functools import lru_cache
+
+from reward_workers.verifier.rules import guard
+from reward_workers.verifier.rules.notation.equation import sides
+from reward_workers.verifier.rules.notation.expression import Node, NotAnExpression, parse, variables, walk
+from reward_workers.verifier.rules.notation.number import Number, parse_number, rounds_to
+from reward_workers.verifier.rules.notation.rational import rational_value
+from reward_workers.verifier.rules.outcome import Leaf, Outcome, Question
+from reward_workers.verifier.rules.proof.curve import point_on_one_only, rational_of
+from reward_workers.verifier.rules.proof.enclosure import Enclosure, enclose
+from reward_workers.verifier.rules.proof.residues import Undecided
+from reward_workers.verifier.rules.proof.signature import MAX_GROWTH, Signature, growth
+
+_DIFFERENT = 1e-9
+"""Relative difference that proves another value; what is nearer is left to the 50 digits of the symbolic stage."""
+_DECIMALS_DIFFERENT = 0.05
+"""A decimal within an expression may be a rounding: only a large difference proves another value."""
+_AGREE = 1e-7
+"""Bound on the error, relative to the values or to 1, at which values that agree count as a witness."""
+_POINTS = 2
+
+
+def prove_first(leaf: Leaf) -> Leaf:
+    """A leaf that asks the given one only what is not decided here."""
+
+    def proven(question: Question) -> Outcome:
+        return prove(question) or leaf(question)
+
+    return proven
+
+
+@lru_cache(maxsize=4096)
+def prove(question: Question) -> Outcome | None:
+    r"""Outcome of a question in canonical form, None when it needs the symbolic stage.
+
+    >>> prove(Question("(x-1)(x+4)", "x^2+3x-4"))
+    Outcome(value=1, reason='proven_equal')
+    >>> prove(Question("2x-y+2=0", "y=2x+1", "equation")).reason
+    'point_on_one_curve_only'
+    >>> prove(Question(r"\sqrt{x^2}", "x")) is None
+    True
+    """
+    seed = hashlib.blake2b(f"{question.relation}\n{question.answer}\n{question.reference}".encode()).digest()
+    try:
+        return _equations(question, seed) if question.relation == "equation" else _expressions(question, seed)
+    except (Undecided, NotAnExpression):
+        return None
+
+
+def _tree(text: str) -> Node:
+    node = parse(text)
+    if guard.blocked(text) is not None:
+        raise Undecided("stopped by the guard")
+    return node
+
+
+def look_alike(names: list[str]) -> bool:
+    """Two names that differ in nothing but case, or as ``\\phi`` and ``\\varphi`` do."""
+    return len({name.lower().removeprefix("var") for name in names}) != len(names)
+
+
+def _expressions(question: Question, seed: bytes) -> Outcome | None:
+    answer, reference = _tree(question.answer), _tree(question.reference)
+    names = sorted(variables(answer) | variables(reference))
+    if look_alike(names):
+        return None
+    if not names:
+        rounded = _rounding(answer, reference, parse_number(question.answer), parse_number(question.reference))
+        if rounded is not None:
+            return rounded
+    decimals = "." in question.answer + question.reference
+    points = [_point(names, seed, index) for index in range(_POINTS if names else 1)]
+    agreed = 0
+    for point in points:
+        a, r = enclose(answer, point), enclose(reference, point)
+        if _differ(a, r, _DECIMALS_DIFFERENT if decimals else _DIFFERENT) and _comparable(a, r, answer, reference):
+            return Outcome(0, "other_value")
+        agreed += _agree(a, r)
+    if agreed == len(points) and _same_signature(answer, reference, seed):
+        return Outcome(1, "proven_equal")
+    return None
+
+
+def _point(names: list[str], seed: bytes, index: int) -> dict[str, Fraction]:
+    """A value between 0.1 and 3.3 for each variable, exact in floating point."""
+    digest = hashlib.blake2b(seed + bytes([index]), digest_size=2 * len(names)).digest() if names else b""
+    return {
+        name: Fraction(103 + int.from_bytes(digest[2 * number : 2 * number + 2], "big") % 3200, 1024)
+        for number, name in enumerate(names)
+    }
+
+
+def _differ(a: Enclosure, r: Enclosure, threshold: float) -> bool:
+    """Values that are clearly not the same, with room to spare for the bounds."""
+    difference = abs(a.value - r.value)
+    return difference > 8 * (a.error + r.error) and difference > threshold * max(abs(a.value), abs(r.value))
+
+
+def _agree(a: Enclosure, r: Enclosure) -> bool:
+    error = a.error + r.error
+    return abs(a.value - r.value) <= error and error <= _AGREE * max(1.0, abs(a.value))
+
+
+def _comparable(a: Enclosure, r: Enclosure, answer: Node, reference: Node) -> bool:
+    """Real values, or complex ones of field operations alone, which depend on no choice of a branch."""
+    if not isinstance(a.value, complex) and not isinstance(r.value, complex):
+        return True
+    return _single_valued(answer) and _single_valued(reference)
+
+
+def _single_valued(node: Node) -> bool:
+    for part in walk(node):
+        if part[0] == "pow":
+            exponent = rational_value(part[2])
+            if exponent is None or exponent.denominator != 1:
+                return False
+        elif part[0] not in ("num", "var", "const", "add", "mul", "div", "neg"):
+            return False
+    return True
+
+
+def _same_signature(answer: Node, reference: Node, seed: bytes) -> bool:
+    if growth(answer) > MAX_GROWTH or growth(reference) > MAX_GROWTH:
+        return False
+    signature = Signature(seed)
+    return signature.value(answer) == signature.value(reference)
+
+
+def _rounding(answer: Node, reference: Node, a: Number | None, r: Number | None) -> Outcome | None:
+    """A constant against a decimal: rounding by policy 3; None when neither side is a rounded number.
+
+    Raises:
+        Undecided: the constant lies too near to where the rounding changes.
+    """
+    if r is not None and r.ulp is not None:
+        fits = _rounds_to(answer, r.value, r.ulp)
+        if fits is not True:
+            return Outcome(0, "does_not_round_to_reference")
+        return Outcome(None, "rounding_convention") if r.scientific else Outcome(1, "rounds_to_reference")
+    if a is not None and a.value != 0 and (a.ulp is not None or a.value.denominator == 1):
+        if rational_value(reference) is not None:
+            return None
+        fits = _rounds_to(reference, a.value, a.ulp or Fraction(1))
+        value = enclose(reference, {})
+        if abs(value.value - a.value.numerator / a.value.denominator) <= 8 * value.error:
+            return None  # perhaps the same number in another form
+        return Outcome(None, "coarser_rounding") if fits is not False else Outcome(0, "no_rounding_of_reference")
+    return None
+
+
+def _rounds_to(node: Node, rounded: Fraction, ulp: Fraction) -> bool | None:
+    """`number.rounds_to` for a real constant that is known within a bound."""
+    exact = rational_value(node)
+    if exact is not None:
+        return rounds_to(exact, rounded, ulp)
+    value = enclose(node, {})
+    if isinstance(value.value, complex):
+        raise Undecided("a complex constant")
+    middle, error = Fraction(value.value), Fraction(8 * value.error)
+    low, high = (rounds_to(end, rounded, ulp) for end in (middle - error, middle + error))
+    if low is not high:
+        raise Undecided("near the end of a rounding")
+    return low
+
+
+def _equations(question: Question, seed: bytes) -> Outcome | None:
+    pairs = sides(question.answer), sides(question.reference)
+    if pairs[0] is None or pairs[1] is None:
+        return None
+    answer, reference = (("add", _tree(left), ("neg", _tree(right))) for left, right in (pairs[0], pairs[1]))
+    names = sorted(variables(answer) | variables(reference))
+    if not names or look_alike(names):
+        return None
+    points = [_point(names, seed, index) for index in range(_POINTS)]
+    if "." not in question.answer + question.reference:
+        near_zero = {name: value / 16 for name, value in points[0].items()}  # within a circle of small radius, too
+        for point in (points[0], near_zero):
+            if point_on_one_only(answer, reference, names, point) or point_on_one_only(reference, answer, names, point):
+                return Outcome(0, "point_on_one_curve_only")
+    factor = _factor(answer, reference, seed)
+    if factor is None:
+        return None
+    scaled = ("mul", ("num", factor), reference)
+    if all(_agree(enclose(answer, point), enclose(scaled, point)) for point in points):
+        return Outcome(1, "same_curve")
+    return None
+
+
+def _factor(answer: Node, reference: Node, seed: bytes) -> Fraction | None:
+    """The rational number c with answer = c * reference, the same at two points of the ring; None without one."""
+    if growth(answer) > MAX_GROWTH or growth(reference) > MAX_GROWTH:
+        return None
+    factors = []
+    for index in (0, 1):
+        signature = Signature(seed[:1] + hashlib.blake2b(seed + bytes([16 + index])).digest())
+        a, r = signature.value(answer), signature.value(reference)
+        factors.append(signature.ring.multiply(a, signature.ring.inverse(r)))
+    factor = factors[0]
+    if factor != factors[1] or not isinstance(factor, int):
+        return None
+    return rational_of(factor, signature.ring.prime)
