@@ -1,1 +1,1 @@
-"""Expressions and equations that our own trees decide, without the symbolic library: equal, different, or left to it."""
+"""Expressions and equations that our own trees decide without the symbolic library, or leave to it."""

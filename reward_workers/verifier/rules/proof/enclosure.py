@@ -59,6 +59,13 @@ def _enclose(node: Node, point: Point) -> Pair:
         return _exact(node[1])
     if kind == "var":
         return _exact(point[node[1]])
+    if kind == "mul":
+        return _multiplied(_enclose(node[1], point), _enclose(node[2], point))
+    if kind == "add":
+        return _added(_enclose(node[1], point), _enclose(node[2], point))
+    if kind == "neg":
+        value, error = _enclose(node[1], point)
+        return -value, error
     if kind == "const":
         return {"pi": _stepped(math.pi, 0.0), "e": _stepped(math.e, 0.0), "i": (1j, 0.0)}[node[1]]
     if kind == "pow":
@@ -75,7 +82,8 @@ def _enclose(node: Node, point: Point) -> Pair:
 
 
 def _exact(number: Fraction) -> Pair:
-    return _stepped(number.numerator / number.denominator, 0.0)
+    value = number.numerator / number.denominator
+    return value, abs(value) * SLACK + TINY
 
 
 def _stepped(value: Value, error: float) -> Pair:
@@ -89,11 +97,13 @@ def _real(part: Pair) -> tuple[float, float]:
 
 
 def _added(a: Pair, b: Pair) -> Pair:
-    return _stepped(a[0] + b[0], a[1] + b[1])
+    value = a[0] + b[0]
+    return value, a[1] + b[1] + abs(value) * SLACK + TINY
 
 
 def _multiplied(a: Pair, b: Pair) -> Pair:
-    return _stepped(a[0] * b[0], abs(a[0]) * b[1] + abs(b[0]) * a[1] + a[1] * b[1])
+    value = a[0] * b[0]
+    return value, abs(a[0]) * b[1] + abs(b[0]) * a[1] + a[1] * b[1] + abs(value) * SLACK + TINY
 
 
 def _divided(a: Pair, b: Pair) -> Pair:
@@ -206,10 +216,7 @@ def _arctangent(part: tuple[float, float]) -> Pair:
 
 
 _OPERATORS: dict[str, Callable[..., Pair]] = {
-    "add": _added,
-    "mul": _multiplied,
     "div": _divided,
-    "neg": lambda a: (-a[0], a[1]),
     "abs": lambda a: (abs(a[0]), a[1] + abs(a[0]) * SLACK),
     "deg": lambda a: _multiplied(a, _stepped(math.pi / 180, 0.0)),
     "log": lambda a, base: _divided(_logarithm(_real(a)), _logarithm(_real(base))),

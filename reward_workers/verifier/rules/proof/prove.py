@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from reward_workers.verifier.rules import guard
 from reward_workers.verifier.rules.notation.equation import sides
-from reward_workers.verifier.rules.notation.expression import Node, NotAnExpression, parse, variables, walk
+from reward_workers.verifier.rules.notation.expression import Node, NotAnExpression, parse, walk
 from reward_workers.verifier.rules.notation.number import Number, parse_number, rounds_to
 from reward_workers.verifier.rules.notation.rational import rational_value
 from reward_workers.verifier.rules.outcome import Leaf, Outcome, Question
@@ -59,11 +59,16 @@ def prove(question: Question) -> Outcome | None:
         return None
 
 
-def _tree(text: str) -> Node:
+@lru_cache(maxsize=4096)
+def _tree(text: str) -> tuple[Node, frozenset[str]]:
+    """Tree and variables of a text that the guard lets through, and whose degree stays small enough for a proof."""
     node = parse(text)
     if guard.blocked(text) is not None:
         raise Undecided("stopped by the guard")
-    return node
+    nodes = walk(node)
+    if any(part[0] == "pow" for part in nodes) and growth(node) > MAX_GROWTH:
+        raise Undecided("a high degree")
+    return node, frozenset(part[1] for part in nodes if part[0] == "var")
 
 
 def look_alike(names: list[str]) -> bool:
@@ -72,8 +77,8 @@ def look_alike(names: list[str]) -> bool:
 
 
 def _expressions(question: Question, seed: bytes) -> Outcome | None:
-    answer, reference = _tree(question.answer), _tree(question.reference)
-    names = sorted(variables(answer) | variables(reference))
+    (answer, in_answer), (reference, in_reference) = _tree(question.answer), _tree(question.reference)
+    names = sorted(in_answer | in_reference)
     if look_alike(names):
         return None
     if not names:
@@ -132,8 +137,6 @@ def _single_valued(node: Node) -> bool:
 
 
 def _same_signature(answer: Node, reference: Node, seed: bytes) -> bool:
-    if growth(answer) > MAX_GROWTH or growth(reference) > MAX_GROWTH:
-        return False
     signature = Signature(seed)
     return signature.value(answer) == signature.value(reference)
 
@@ -179,35 +182,30 @@ def _equations(question: Question, seed: bytes) -> Outcome | None:
     pairs = sides(question.answer), sides(question.reference)
     if pairs[0] is None or pairs[1] is None:
         return None
-    answer, reference = (("add", _tree(left), ("neg", _tree(right))) for left, right in (pairs[0], pairs[1]))
-    names = sorted(variables(answer) | variables(reference))
+    found = [[_tree(side) for side in pair] for pair in (pairs[0], pairs[1])]
+    answer, reference = (("add", left, ("neg", right)) for (left, _), (right, _) in found)
+    names = sorted({name for pair in found for _, side in pair for name in side})
     if not names or look_alike(names):
         return None
-    points = [_point(names, seed, index) for index in range(_POINTS)]
-    if "." not in question.answer + question.reference:
-        near_zero = {name: value / 16 for name, value in points[0].items()}  # within a circle of small radius, too
-        for point in (points[0], near_zero):
+    factor = _factor(answer, reference, seed)
+    if factor is not None:
+        scaled = ("mul", ("num", factor), reference)
+        points = [_point(names, seed, index) for index in range(_POINTS)]
+        if all(_agree(enclose(answer, point), enclose(scaled, point)) for point in points):
+            return Outcome(1, "same_curve")
+    elif "." not in question.answer + question.reference:
+        for point in ({name: 2 + seed[index + 1] % 97 for index, name in enumerate(names)}, dict.fromkeys(names, 0)):
             if point_on_one_only(answer, reference, names, point) or point_on_one_only(reference, answer, names, point):
                 return Outcome(0, "point_on_one_curve_only")
-    factor = _factor(answer, reference, seed)
-    if factor is None:
-        return None
-    scaled = ("mul", ("num", factor), reference)
-    if all(_agree(enclose(answer, point), enclose(scaled, point)) for point in points):
-        return Outcome(1, "same_curve")
     return None
 
 
 def _factor(answer: Node, reference: Node, seed: bytes) -> Fraction | None:
-    """The rational number c with answer = c * reference, the same at two points of the ring; None without one."""
-    if growth(answer) > MAX_GROWTH or growth(reference) > MAX_GROWTH:
+    """The small rational number c with answer = c * reference in the ring; None without one."""
+    signature = Signature(seed)
+    ring = signature.ring
+    try:
+        factor = ring.multiply(signature.value(answer), ring.inverse(signature.value(reference)))
+    except Undecided:
         return None
-    factors = []
-    for index in (0, 1):
-        signature = Signature(seed[:1] + hashlib.blake2b(seed + bytes([16 + index])).digest())
-        a, r = signature.value(answer), signature.value(reference)
-        factors.append(signature.ring.multiply(a, signature.ring.inverse(r)))
-    factor = factors[0]
-    if factor != factors[1] or not isinstance(factor, int):
-        return None
-    return rational_of(factor, signature.ring.prime)
+    return rational_of(factor, ring.prime) if isinstance(factor, int) else None

@@ -63,6 +63,9 @@ class Ring:
     def multiply(self, a: Element, b: Element) -> Element:
         if isinstance(a, int) and isinstance(b, int):
             return a * b % self.prime
+        if isinstance(a, int) or isinstance(b, int):
+            factor, terms = (a, b) if isinstance(a, int) else (b, a)
+            return _plain({mask: factor * residue % self.prime for mask, residue in _terms(terms).items()})  # type: ignore[operator]
         total: Element = 0
         for left, x in _terms(a).items():
             for right, y in _terms(b).items():

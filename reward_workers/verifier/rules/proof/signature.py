@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 
 from reward_workers.verifier.rules.notation.expression import Node
@@ -79,7 +79,9 @@ class Signature:
         if kind == "log":
             return ring.multiply(self._logarithm(node[1]), ring.inverse(self._logarithm(node[2])))
         if kind == "deg":
-            return ring.multiply(self.value(node[1]), ring.multiply(self._constant("pi"), self._number(Fraction(1, 180))))
+            return ring.multiply(
+                self.value(node[1]), ring.multiply(self._constant("pi"), self._number(Fraction(1, 180)))
+            )
         exact = rational_value(node)
         if exact is not None:
             return self._number(exact)
@@ -137,11 +139,13 @@ class Signature:
             return self.ring.root_of(square, ("root", key_of(square)))
         if known == 0:
             return 0
-        root: Element = self._number(Fraction(1, known.denominator))
+        outside: int = 1
+        root: Element = 1
         for prime, power in _factors(abs(known.numerator) * known.denominator).items():
-            root = self.ring.multiply(root, self._number(Fraction(prime ** (power // 2))))
+            outside *= prime ** (power // 2)
             if power % 2:
                 root = self.ring.multiply(root, self.ring.root_of(prime % self.ring.prime, prime))
+        root = self.ring.multiply(root, self._number(Fraction(outside, known.denominator)))
         return root if known > 0 else self.ring.multiply(root, self._constant("i"))
 
     def _power_of_sum(self, base: Node, exponent: Sum) -> Element:
@@ -173,7 +177,8 @@ class Signature:
 
     def _turn(self, angle: Sum) -> Element:
         """e^{i angle}; multiples of 15 degrees exactly."""
-        rest, result = dict(angle), 1
+        rest = dict(angle)
+        result: Element = 1
         twelfths = rest.get(_PI, Fraction(0)) * 12
         if twelfths.denominator == 1:
             rest.pop(_PI, None)
@@ -207,7 +212,10 @@ class Signature:
             return self._exponential(self._sum(argument), "e")
         if name in ("sinh", "cosh", "tanh"):
             up, down = self._both(argument, lambda exponent: self._exponential(exponent, "e"))
-            cosine, sine = ring.multiply(half, ring.add(up, down)), ring.multiply(half, ring.add(up, ring.negative(down)))
+            cosine, sine = (
+                ring.multiply(half, ring.add(up, down)),
+                ring.multiply(half, ring.add(up, ring.negative(down))),
+            )
             return {"sinh": sine, "cosh": cosine}[name] if name != "tanh" else ring.multiply(sine, ring.inverse(cosine))
         if name in ("sin", "cos", "tan", "cot", "sec", "csc"):
             up, down = self._both(argument, self._turn)
@@ -217,10 +225,11 @@ class Signature:
             return self._circular(name, sine, cosine)
         return self._residue((name, key_of(self.value(argument))))
 
-    def _both(self, argument: Node, function: object) -> tuple[Element, Element]:
+    def _both(self, argument: Node, function: Callable[[Sum], Element]) -> tuple[Element, Element]:
+        """Its values at the argument and at minus the argument."""
         exponent = self._sum(argument)
         opposite = {monomial: -share for monomial, share in exponent.items()}
-        return function(exponent), function(opposite)  # type: ignore[operator]
+        return function(exponent), function(opposite)
 
     def _circular(self, name: str, sine: Element, cosine: Element) -> Element:
         ring = self.ring
@@ -281,7 +290,7 @@ class Signature:
 
 def growth(node: Node) -> int:
     """The largest product of exponents on a path of the tree: the degree is at most this for each leaf."""
-    largest = max((growth(child) for child in node[1:] if isinstance(child, tuple)), default=1)
+    largest = max([growth(child) for child in node[1:] if type(child) is tuple], default=1)
     if node[0] == "pow":
         exponent = rational_value(node[2])
         if exponent is not None:
