@@ -115,8 +115,8 @@ def _about(answer: str, reference: str, kind: str, leaf: Leaf, in_list: bool) ->
     outcome = compare_scalar(answer, reference, kind, leaf, in_list)
     if outcome.reason in ("different_number", "outside_tolerance"):
         left, right = _quantities(answer, reference, kind)
-        values = [abs(q.number.value) * q.scale for q in (left, right) if q.number is not None]
-        if abs(values[0] - values[1]) <= _ABOUT_ROOM * max(values):
+        values = [q.number.value * q.scale for q in (left, right) if q.number is not None]
+        if abs(values[0] - values[1]) <= _ABOUT_ROOM * max(map(abs, values)):
             return Outcome(None, "approximation")
     return outcome
 
@@ -170,7 +170,7 @@ def compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: b
     outcome = compare_quantities(answer, reference, exact=kind in _EXACT_KINDS)
     if answer.number is None or reference.number is None:
         raise AssertionError("two numbers are compared")
-    if outcome.value == 0:
+    if outcome.value == 0 and outcome.reason != "same_number_other_unit":
         if reference.number.value in other_readings(answer.text) or answer.number.value in other_readings(
             reference.text
         ):

@@ -14,6 +14,7 @@ Polynomial = list[int | Fraction]
 _MAX_DEGREE = 8
 _MAX_BITS = 2000
 _MAX_FACTOR = 10**6
+FACTOR_BITS = 20.0
 """Two equations in lowest terms differ by no larger factor in practice; few factors leave chance little room."""
 
 

@@ -18,10 +18,11 @@ from reward_workers.verifier.rules.notation.expression import Node, NotAnExpress
 from reward_workers.verifier.rules.notation.number import Number, parse_number, rounds_to
 from reward_workers.verifier.rules.notation.rational import rational_value
 from reward_workers.verifier.rules.outcome import Leaf, Outcome, Question
-from reward_workers.verifier.rules.proof.curve import point_on_one_only, rational_of
+from reward_workers.verifier.rules.proof.curve import FACTOR_BITS, point_on_one_only, rational_of
 from reward_workers.verifier.rules.proof.enclosure import Enclosure, enclose
-from reward_workers.verifier.rules.proof.residues import Undecided
-from reward_workers.verifier.rules.proof.signature import MAX_GROWTH, Signature, growth
+from reward_workers.verifier.rules.proof.residues import PRIME, Undecided
+from reward_workers.verifier.rules.proof.signature import Signature
+from reward_workers.verifier.rules.proof.size import MAX_BITS, MAX_GROWTH, Size, difference_bits, minus, size_of
 
 _DIFFERENT = 1e-9
 """Relative difference that proves another value; what is nearer is left to the 50 digits of the symbolic stage."""
@@ -61,14 +62,16 @@ def prove(question: Question) -> Outcome | None:
 
 @lru_cache(maxsize=4096)
 def _tree(text: str) -> tuple[Node, frozenset[str]]:
-    """Tree and variables of a text that the guard lets through, and whose degree stays small enough for a proof."""
+    """Tree and variables of a text that the guard lets through."""
     node = parse(text)
     if guard.blocked(text) is not None:
         raise Undecided("stopped by the guard")
-    nodes = walk(node)
-    if any(part[0] == "pow" for part in nodes) and growth(node) > MAX_GROWTH:
-        raise Undecided("a high degree")
-    return node, frozenset(part[1] for part in nodes if part[0] == "var")
+    return node, frozenset(part[1] for part in walk(node) if part[0] == "var")
+
+
+@lru_cache(maxsize=4096)
+def _size(text: str) -> Size:
+    return size_of(parse(text))
 
 
 def look_alike(names: list[str]) -> bool:
@@ -93,9 +96,10 @@ def _expressions(question: Question, seed: bytes) -> Outcome | None:
         if _differ(a, r, _DECIMALS_DIFFERENT if decimals else _DIFFERENT) and _comparable(a, r, answer, reference):
             return Outcome(0, "other_value")
         agreed += _agree(a, r)
-    if agreed == len(points) and _same_signature(answer, reference, seed):
-        return Outcome(1, "proven_equal")
-    return None
+    if agreed < len(points) or not _small(_size(question.answer), _size(question.reference)):
+        return None
+    signature = Signature(seed)
+    return Outcome(1, "proven_equal") if signature.value(answer) == signature.value(reference) else None
 
 
 def _point(names: list[str], seed: bytes, index: int) -> dict[str, Fraction]:
@@ -136,9 +140,11 @@ def _single_valued(node: Node) -> bool:
     return True
 
 
-def _same_signature(answer: Node, reference: Node, seed: bytes) -> bool:
-    signature = Signature(seed)
-    return signature.value(answer) == signature.value(reference)
+def _small(answer: Size, reference: Size, factor_bits: float = 0.0) -> bool:
+    """Whether chance is all that could make the values of two formulas equal in the ring."""
+    if max(answer.growth, reference.growth) > MAX_GROWTH:
+        return False
+    return difference_bits(answer, reference) + factor_bits < MAX_BITS
 
 
 def _rounding(answer: Node, reference: Node, a: Number | None, r: Number | None) -> Outcome | None:
@@ -189,6 +195,9 @@ def _equations(question: Question, seed: bytes) -> Outcome | None:
         return None
     factor = _factor(answer, reference, seed)
     if factor is not None:
+        sizes = [[_size(side) for side in pair] for pair in (pairs[0], pairs[1])]
+        if not _small(minus(*sizes[0]), minus(*sizes[1]), FACTOR_BITS):
+            return None
         scaled = ("mul", ("num", factor), reference)
         points = [_point(names, seed, index) for index in range(_POINTS)]
         if all(_agree(enclose(answer, point), enclose(scaled, point)) for point in points):
@@ -208,4 +217,4 @@ def _factor(answer: Node, reference: Node, seed: bytes) -> Fraction | None:
         factor = ring.multiply(signature.value(answer), ring.inverse(signature.value(reference)))
     except Undecided:
         return None
-    return rational_of(factor, ring.prime) if isinstance(factor, int) else None
+    return rational_of(factor, PRIME) if isinstance(factor, int) else None

@@ -11,14 +11,7 @@ from collections.abc import Hashable
 
 Element = int | dict[int, int]
 
-_OFFSETS = (
-    51, 81, 165, 273, 385, 421, 463, 573, 625, 757, 817, 847, 1173, 1287, 1783, 1875, 1975, 2247, 2283, 2337, 2427,
-    2431, 2433, 2457, 2497, 2895, 3045, 3117, 3177, 3193, 3201, 3205, 3285, 3301, 3303, 3645, 3757, 3771, 3907,
-    4143, 4183, 4201, 4251, 4443, 4641, 4845, 4885, 5151, 5193, 5467, 5493, 5647, 5751, 5823, 5985, 6031, 6067,
-    6141, 6207, 6253, 6307, 6337, 6535, 6693,
-)  # fmt: skip
-PRIMES = tuple(2**128 + offset for offset in _OFFSETS)
-"""The smallest 64 primes above 2^128."""
+PRIME = 2**127 - 1
 
 _MAX_ROOTS = 10
 _MAX_TERMS = 64
@@ -29,10 +22,9 @@ class Undecided(Exception):
 
 
 class Ring:
-    """Residues of one prime and the roots that were made so far."""
+    """The roots that were made so far, and arithmetic with them."""
 
-    def __init__(self, prime: int) -> None:
-        self.prime = prime
+    def __init__(self) -> None:
         self._squares: list[Element] = []
         self._known: dict[Hashable, int] = {}
 
@@ -49,27 +41,27 @@ class Ring:
 
     def add(self, a: Element, b: Element) -> Element:
         if isinstance(a, int) and isinstance(b, int):
-            return (a + b) % self.prime
+            return (a + b) % PRIME
         total = dict(_terms(a))
         for mask, residue in _terms(b).items():
-            total[mask] = (total.get(mask, 0) + residue) % self.prime
+            total[mask] = (total.get(mask, 0) + residue) % PRIME
         return _plain(total)
 
     def negative(self, a: Element) -> Element:
         if isinstance(a, int):
-            return -a % self.prime
-        return {mask: -residue % self.prime for mask, residue in a.items()}
+            return -a % PRIME
+        return {mask: -residue % PRIME for mask, residue in a.items()}
 
     def multiply(self, a: Element, b: Element) -> Element:
         if isinstance(a, int) and isinstance(b, int):
-            return a * b % self.prime
+            return a * b % PRIME
         if isinstance(a, int) or isinstance(b, int):
             factor, terms = (a, b) if isinstance(a, int) else (b, a)
-            return _plain({mask: factor * residue % self.prime for mask, residue in _terms(terms).items()})  # type: ignore[operator]
+            return _plain({mask: factor * residue % PRIME for mask, residue in _terms(terms).items()})  # type: ignore[operator]
         total: Element = 0
         for left, x in _terms(a).items():
             for right, y in _terms(b).items():
-                term = _plain({left ^ right: x * y % self.prime})
+                term = _plain({left ^ right: x * y % PRIME})
                 for index in _bits(left & right):
                     term = self.multiply(term, self._squares[index])
                 total = self.add(total, term)
@@ -86,10 +78,10 @@ class Ring:
         if isinstance(a, int):
             if a == 0:
                 raise Undecided("division by zero")
-            return 1 if a == 1 else pow(a, -1, self.prime)
+            return 1 if a == 1 else pow(a, -1, PRIME)
         youngest = max(a).bit_length() - 1
         bit = 1 << youngest
-        conjugate: Element = {mask: -residue % self.prime if mask & bit else residue for mask, residue in a.items()}
+        conjugate: Element = {mask: -residue % PRIME if mask & bit else residue for mask, residue in a.items()}
         return self.multiply(conjugate, self.inverse(self.multiply(a, conjugate)))
 
     def power(self, a: Element, exponent: int) -> Element:
@@ -103,7 +95,7 @@ class Ring:
         if exponent < 0:
             return self.power(self.inverse(a), -exponent)
         if isinstance(a, int):
-            return pow(a, exponent, self.prime)
+            return pow(a, exponent, PRIME)
         result: Element = 1
         while exponent:
             if exponent & 1:

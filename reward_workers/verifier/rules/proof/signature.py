@@ -6,8 +6,9 @@ e^{a+b} = e^a e^b: each monomial of an exponent gets a random residue z, and e^{
 \arctan x, x^{1/3}) is a random residue for each argument.
 
 Every relation that is used here holds for the functions themselves, so that equal formulas under these relations have
-equal values for certain. Other formulas have equal values by chance only: the values are rational functions of
-independent random residues, of degree below 2^52, modulo a prime above 2^128 (Schwartz and Zippel).
+equal values for certain. Other formulas differ by a polynomial in independent random residues whose coefficients are
+not all zero modulo the prime, since `size` keeps them below it. Its degree is below 2^52, and it vanishes at a random
+point with a probability of 2^52 / 2^127 at most (Schwartz and Zippel).
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from fractions import Fraction
 
 from reward_workers.verifier.rules.notation.expression import Node
 from reward_workers.verifier.rules.notation.rational import rational_value
-from reward_workers.verifier.rules.proof.residues import PRIMES, Element, Ring, Undecided, key_of
+from reward_workers.verifier.rules.proof.residues import PRIME, Element, Ring, Undecided, key_of
 
 Monomial = tuple[tuple[str, int], ...]
 Sum = dict[Monomial, Fraction]
 
-MAX_GROWTH = 10**6
-"""Product of the exponents on one path of a tree."""
 _MAX_FACTOR = 10**4
-"""Exponent of one random residue. 320 leaves, MAX_GROWTH, this and a factor of 2 for each of ten roots: below 2^52."""
+"""Exponent of one random residue. 320 leaves, `size.MAX_GROWTH`, this and a factor of 2 for each of ten roots: 2^52."""
+MAX_WHOLE = 16
+"""Integer part of an exponent that also has letters."""
 _SHARES = 60
 """An exponent may be any multiple of 1/60 of its monomial."""
 _MAX_MONOMIALS = 16
@@ -42,11 +43,11 @@ class Signature:
     """Values of trees at one point; both sides of a question share the point.
 
     Args:
-        seed: bytes that choose the prime and every residue, 16 or more.
+        seed: bytes that choose every residue, 16 or more.
     """
 
     def __init__(self, seed: bytes) -> None:
-        self.ring = Ring(PRIMES[seed[0] % len(PRIMES)])
+        self.ring = Ring()
         self._seed = seed
         self._residues: dict[Hashable, int] = {}
         self._numbers_of_arguments: dict[Hashable, int] = {}
@@ -94,21 +95,21 @@ class Signature:
         found = self._residues.get(name)
         if found is None:
             digest = hashlib.blake2b(self._seed + len(self._residues).to_bytes(2, "big"), digest_size=32).digest()
-            found = self._residues[name] = int.from_bytes(digest, "big") % (self.ring.prime - 1) + 1
+            found = self._residues[name] = int.from_bytes(digest, "big") % (PRIME - 1) + 1
         return found
 
     def _number(self, value: Fraction) -> Element:
-        top = value.numerator % self.ring.prime
+        top = value.numerator % PRIME
         if value.denominator == 1:
             return top
-        return self.ring.multiply(top, self.ring.inverse(value.denominator % self.ring.prime))
+        return self.ring.multiply(top, self.ring.inverse(value.denominator % PRIME))
 
     def _constant(self, name: str) -> Element:
         if name == "pi":
             return self._residue(("constant", "pi"))
         if name == "e":
             return self._exponential({_ONE: Fraction(1)}, "e")
-        return self.ring.root_of(self.ring.prime - 1, "i")
+        return self.ring.root_of(PRIME - 1, "i")
 
     def _power(self, base: Node, exponent: Node) -> Element:
         fixed = rational_value(exponent)
@@ -144,15 +145,15 @@ class Signature:
         for prime, power in _factors(abs(known.numerator) * known.denominator).items():
             outside *= prime ** (power // 2)
             if power % 2:
-                root = self.ring.multiply(root, self.ring.root_of(prime % self.ring.prime, prime))
+                root = self.ring.multiply(root, self.ring.root_of(prime % PRIME, prime))
         root = self.ring.multiply(root, self._number(Fraction(outside, known.denominator)))
         return root if known > 0 else self.ring.multiply(root, self._constant("i"))
 
     def _power_of_sum(self, base: Node, exponent: Sum) -> Element:
         """``2^{n+3}``, ``x^{2n-1}``: the integer part of the exponent as a power, the rest by random residues."""
         whole = exponent.pop(_ONE, Fraction(0))
-        if whole.denominator != 1:
-            raise Undecided("a fraction in an exponent with letters")
+        if whole.denominator != 1 or abs(whole) > MAX_WHOLE:
+            raise Undecided("a fraction or a large number in an exponent with letters")
         known = rational_value(base)
         if known is None:
             value = self.value(base)
@@ -255,7 +256,7 @@ class Signature:
             raise Undecided("logarithm of a number that is not positive")
         total: Element = 0
         for prime, power in _factors_of_fraction(known).items():
-            total = self.ring.add(total, self.ring.multiply(power % self.ring.prime, self._residue(("ln of", prime))))
+            total = self.ring.add(total, self.ring.multiply(power % PRIME, self._residue(("ln of", prime))))
         return total
 
     def _sum(self, node: Node) -> Sum:
@@ -286,16 +287,6 @@ class Signature:
         key = key_of(self.value(node))
         number = self._numbers_of_arguments.setdefault(key, len(self._numbers_of_arguments))
         return {((f"#{number}", 1),): Fraction(1)}
-
-
-def growth(node: Node) -> int:
-    """The largest product of exponents on a path of the tree: the degree is at most this for each leaf."""
-    largest = max([growth(child) for child in node[1:] if type(child) is tuple], default=1)
-    if node[0] == "pow":
-        exponent = rational_value(node[2])
-        if exponent is not None:
-            largest *= max(1, math.ceil(abs(exponent)))
-    return largest
 
 
 def _added(one: Sum, other: Sum) -> Sum:
