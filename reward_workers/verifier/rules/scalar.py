@@ -42,6 +42,7 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 """A word or sign that says 'about' before a number."""
+_ABOUT_FORMULA = re.compile(r"\A(?:大约为?|约为?|about|approximately|roughly|around)\s*[(\\]", re.IGNORECASE)
 _ABOUT_ROOM = Fraction(1, 5)
 """How far a number that is said to be about right may lie from the other one before it is wrong for certain."""
 _LONE_LETTER = re.compile(r"[-+]?\s?[0-9][0-9.,]*\s?([kKMBTmb])")
@@ -78,7 +79,7 @@ def compare_scalar(answer: str, reference: str, kind: str, leaf: Leaf, in_list: 
     exact = _ABOUT.sub("", answer), _ABOUT.sub("", reference)
     if exact != (answer, reference):
         return _about(exact[0], exact[1], kind, leaf, in_list)
-    if _APPROXIMATE.search(answer) or _APPROXIMATE.search(reference):
+    if any(_APPROXIMATE.search(text) or _ABOUT_FORMULA.match(text) for text in (answer, reference)):
         return Outcome(None, "approximation")
     a, r = named_value(answer), named_value(reference)
     if (a or r) and _one_lone_letter(answer if a is None else a[1], reference if r is None else r[1]):

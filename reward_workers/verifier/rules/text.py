@@ -78,7 +78,7 @@ _HEDGE = re.compile(
     re.IGNORECASE,
 )
 _TAKEN_BACK = re.compile(
-    rf"(?:(?:wait|actually|i mean|sorry|rather|correction|其实).*?|[,.;:!?-]\s*(?:{_STATEMENT})?)"
+    rf"(?:(?:wait|actually|i mean|sorry|rather|correction|should|其实|应该|应为|而是).*?|[,.;:!?-]\s*(?:{_STATEMENT})?)"
     rf"(?<![A-Za-z])({_YES_OR_NO})的?\s*(?=[,.;:!?-]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )

@@ -161,10 +161,10 @@ def _rounding(answer: Node, reference: Node, a: Number | None, r: Number | None)
     if a is not None and a.value != 0 and (a.ulp is not None or a.value.denominator == 1):
         if rational_value(reference) is not None:
             return None
-        fits = _rounds_to(reference, a.value, a.ulp or Fraction(1))
-        value = enclose(reference, {})
-        if abs(value.value - a.value.numerator / a.value.denominator) <= 8 * value.error:
+        low, high = _range(reference)
+        if low <= a.value <= high:
             return None  # perhaps the same number in another form
+        fits = _rounds_to(reference, a.value, a.ulp or Fraction(1))
         return Outcome(None, "coarser_rounding") if fits is not False else Outcome(0, "no_rounding_of_reference")
     return None
 
@@ -174,14 +174,19 @@ def _rounds_to(node: Node, rounded: Fraction, ulp: Fraction) -> bool | None:
     exact = rational_value(node)
     if exact is not None:
         return rounds_to(exact, rounded, ulp)
+    low, high = (rounds_to(end, rounded, ulp) for end in _range(node))
+    if low is not high:
+        raise Undecided("near the end of a rounding")
+    return low
+
+
+def _range(node: Node) -> tuple[Fraction, Fraction]:
+    """Between which numbers a real constant lies."""
     value = enclose(node, {})
     if isinstance(value.value, complex):
         raise Undecided("a complex constant")
     middle, error = Fraction(value.value), Fraction(8 * value.error)
-    low, high = (rounds_to(end, rounded, ulp) for end in (middle - error, middle + error))
-    if low is not high:
-        raise Undecided("near the end of a rounding")
-    return low
+    return middle - error, middle + error
 
 
 def _equations(question: Question, seed: bytes) -> Outcome | None:
