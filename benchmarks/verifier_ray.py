@@ -88,9 +88,12 @@ def make_items(n: int, hostile_every: int, symbolic_every: int, seed: int = 0) -
 
 
 def _expansion(a: int, right: bool) -> Item:
-    """(x + a)(x - 1) against its expansion, whose constant is off by one when the answer is to be wrong."""
+    """(x + a)(x - 1) n! against its expansion, whose constant is off by one when the answer is to be wrong.
+
+    The factorial of a variable is what keeps the rules from deciding it.
+    """
     constant = a if right else a + 1
-    return Item("symbolic", rf"So \boxed{{(x+{a})(x-1)}}.", f"x^2+{a - 1}x-{constant}", int(right))
+    return Item("symbolic", rf"So \boxed{{(x+{a})(x-1)n!}}.", f"(x^2+{a - 1}x-{constant})n!", int(right))
 
 
 def _short(stream: random.Random, right: bool) -> Item:

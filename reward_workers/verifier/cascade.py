@@ -134,13 +134,13 @@ class Verifier:
     ...     verifier = Verifier(symbolic_timeout_s=30.0)
     ...     try:
     ...         return await asyncio.gather(
-    ...             verifier.verify(r"so \\boxed{(x-1)(x+4)}", "x^2+3x-4"),
+    ...             verifier.verify(r"so \\boxed{(x-1)(x+4)n!}", "(x^2+3x-4)n!"),
     ...             verifier.verify(r"so \\boxed{(x-1)(x+5)}", "x^2+3x-4"),
     ...         )
     ...     finally:
     ...         verifier.close()
     >>> [(verdict.value, verdict.stage, verdict.reason) for verdict in asyncio.run(two_verdicts())]
-    [(1, 'symbolic', 'symbolic_equal'), (0, 'symbolic', 'symbolic_different')]
+    [(1, 'symbolic', 'symbolic_equal'), (0, 'typed', 'other_value')]
     """
 
     def __init__(

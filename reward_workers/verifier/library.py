@@ -38,7 +38,9 @@ def verify(
     'same_number_other_unit'
     >>> verify(r"\boxed{the second one}", "B", "choice", ["red", "blue"]).value is None
     True
-    >>> verify(r"\boxed{(x-1)(x+4)}", "x^2+3x-4").stage
+    >>> verify(r"\boxed{(x-1)(x+4)}", "x^2+3x-4").reason
+    'proven_equal'
+    >>> verify(r"\boxed{\sqrt{x^4}}", "x^2").stage
     'symbolic'
     """
     return _verifier().verify_blocking(response, reference, answer_type, options)

@@ -25,6 +25,7 @@ RIGHT = {
     "same_region": "both unions of intervals cover the same numbers",
     "same_matrix": "both matrices have the same shape and equal elements",
     "same_curve": "one equation is the other, multiplied by a number",
+    "proven_equal": "both formulas have the same value modulo a large prime, and at random points",
     "symbolic_equal": "math-verify finds both expressions equal, and so does a check at random points",
 }
 
@@ -60,6 +61,7 @@ WRONG = {
     "point_on_one_curve_only": "a point was found that satisfies one equation and not the other",
     "does_not_round_to_reference": "its exact value does not round to the reference",
     "no_rounding_of_reference": "it is not a rounding of the exact value of the reference",
+    "other_value": "the formulas have clearly different values at a random point",
     "symbolic_different": "the expressions have different values at a random point",
 }
 
@@ -77,7 +79,7 @@ UNRESOLVED = {
     "currency_sign": "the sign stands for several currencies, and the other side names one of them",
     "unit_or_variable": "the letter after the number may be a unit or a variable",
     "counted_thing": "only one side says what is counted",
-    "scale_word": "only one side has a word such as million, or the words differ",
+    "scale_word": "a word or letter such as million or M is on one side, and the question may say it for the other",
     "angle_unit": "one side may be in degrees and the other in radians",
     "number_base": "one side names the base of a number",
     "number_notation": "it is the number of the reference or not, depending on what a comma or point means",
@@ -86,7 +88,7 @@ UNRESOLVED = {
     "not_a_number": "the reference is a number and the answer cannot be read as one",
     "relation_for_number": "the reference is a number and the answer an equation or inequality",
     "ordinal": "one side is an ordinal number such as 3rd",
-    "approximation": "one side has an approximation sign",
+    "approximation": "one side is said to be about right, and the numbers are near each other or not plain",
     "choice_by_content": "it describes an option without its letter",
     "letter_and_text_disagree": "the text beside its letter points to another option, or takes the letter back",
     "reference_not_a_letter": "the row asks for a choice and the reference is no letter",

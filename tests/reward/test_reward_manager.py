@@ -136,7 +136,7 @@ def record_of(manager, text, reference, answer_type=None, mode="nt", tail="none"
 
 
 def test_symbolic_answers_are_decided_in_the_pool(manager):
-    record = record_of(manager, r"So \boxed{(x-1)(x+4)}", "x^2+3x-4", "expression")
+    record = record_of(manager, r"So \boxed{(x-1)(x+4)n!}", "(x^2+3x-4)n!", "expression")
     assert (record.reward, record.verdict.stage) == (1.0, "symbolic")
     assert record.verifier == record.verdict
     assert record.losses == SymbolicLosses(killed=0, died=0) and record.anls is None

@@ -136,7 +136,7 @@ def test_ours_and_math_verify_on_a_handful_of_rows(tmp_path: Path) -> None:
         ("43", "42", "integer", 0),
         (r"\frac{6}{8}", r"\frac{3}{4}", "fraction", 1),
         ("104", "100", "chart_numeric", 1),
-        ("(x-1)(x+4)", "x^2+3x-4", "expression", 1),
+        ("(x-1)(x+4)n!", "(x^2+3x-4)n!", "expression", 1),
     ]
     results = run(
         write(tmp_path / "rows.jsonl", rows), tmp_path / "out.json", "--scorers", "rules", "ours", "math-verify"

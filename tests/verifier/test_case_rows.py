@@ -67,7 +67,7 @@ def test_half_a_surrogate_pair_is_written() -> None:
 
 
 def test_a_chunk_is_answered_line_by_line() -> None:
-    reply = decide_lines([line(), b"{", line(response=r"\boxed{(x-1)(x+4)}", reference="x^2+3x-4")], False)
+    reply = decide_lines([line(), b"{", line(response=r"\boxed{(x-1)(x+4)n!}", reference="(x^2+3x-4)n!")], False)
     done, malformed, left = reply["rows"]
     assert json.loads(done)["verdict"] == 1
     assert malformed.keys() == {"malformed"} and left is None

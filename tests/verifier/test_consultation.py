@@ -10,7 +10,7 @@ from reward_workers.verifier import Verifier, cascade
 from reward_workers.verifier.cascade import consult_rules
 from reward_workers.verifier.rules.outcome import Outcome
 
-SYMBOLIC_LIST = (r"\boxed{(x-1)(x+4), (a+b)^2}", "x^2+3x-4, a^2+2ab+b^2", "ordered_list")
+SYMBOLIC_LIST = (r"\boxed{(x-1)(x+4)n!, (a+b)^2n!}", "(x^2+3x-4)n!, (a^2+2ab+b^2)n!", "ordered_list")
 EQUAL, TIMEOUT = Outcome(1, "symbolic_equal"), Outcome(None, "symbolic_timeout")
 
 
@@ -22,7 +22,7 @@ def test_a_decided_response_asks_nothing() -> None:
 
 def test_each_part_that_the_rules_leave_is_a_question() -> None:
     consultation = consult_rules(*SYMBOLIC_LIST)
-    assert [question.reference for question in consultation.questions] == ["x^2+3x-4", "a^2+2ab+b^2"]
+    assert [question.reference for question in consultation.questions] == ["(x^2+3x-4)n!", "(a^2+2ab+b^2)n!"]
     assert consultation.verdict.value is None
     assert consultation.settle([EQUAL, EQUAL]).value == 1
     settled = consultation.settle([EQUAL, Outcome(0, "symbolic_different")])
@@ -37,8 +37,8 @@ def test_a_lost_child_is_named_also_behind_another_open_part() -> None:
 
 
 def test_too_many_questions_are_not_asked() -> None:
-    answer = ", ".join(f"(x+{n})^2" for n in range(2, 8))
-    reference = ", ".join(f"x^2+{2 * n}x+{n * n}" for n in range(2, 8))
+    answer = ", ".join(f"(x+{n})^2m!" for n in range(2, 8))
+    reference = ", ".join(f"(x^2+{2 * n}x+{n * n})m!" for n in range(2, 8))
     consultation = consult_rules(rf"\boxed{{{answer}}}", reference, "set")
     assert consultation.questions == ()
     assert (consultation.verdict.value, consultation.verdict.reason) == (None, "too_many_questions")
@@ -75,7 +75,7 @@ def test_a_rule_that_fails_leaves_the_response_unresolved_and_is_logged(
 
 def test_without_the_symbolic_stage_its_questions_stay_open() -> None:
     verifier = Verifier(symbolic=False)
-    assert verifier.verify_blocking(r"\boxed{(x-1)(x+4)}", "x^2+3x-4").reason == "needs_symbolic"
+    assert verifier.verify_blocking(r"\boxed{(x-1)(x+4)n!}", "(x^2+3x-4)n!").reason == "needs_symbolic"
     assert verifier.take_losses() == SymbolicLosses()
 
 

@@ -50,8 +50,8 @@ def test_threads_share_the_symbolic_children() -> None:
     values: list[int | None] = []
 
     def work(n: int) -> None:
-        values.append(verify(rf"\boxed{{(x+{n})(x-{n})}}", f"x^2-{n * n}").value)
-        values.append(verify(rf"\boxed{{(x+{n})(x-{n})}}", f"x^2-{n * n + 1}").value)
+        values.append(verify(rf"\boxed{{(x+{n})(x-{n})m!}}", f"(x^2-{n * n})m!").value)
+        values.append(verify(rf"\boxed{{(x+{n})(x-{n})m!}}", f"(x^2-{n * n + 1})m!").value)
 
     before = len(psutil.Process().children())
     threads = [threading.Thread(target=work, args=(n,)) for n in range(2, 10)]
@@ -81,7 +81,7 @@ def test_no_child_is_left_at_the_end(ending: str) -> None:
         f"""
         import psutil
         from reward_workers.verifier import verify
-        assert verify(r"\\boxed{{(x-1)(x+4)}}", "x^2+3x-4").value == 1
+        assert verify(r"\\boxed{{(x-1)(x+4)n!}}", "(x^2+3x-4)n!").value == 1
         print(*[child.pid for child in psutil.Process().children()], flush=True)
         {ending}
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from reward_workers.verifier.rules.clock import parse_date
+from reward_workers.verifier.rules.text import YES_NO_ALONE
 
 ANSWER_TYPES = (
     "integer", "decimal", "fraction", "percent", "unit", "currency", "angle", "expression", "equation", "list", "set",
@@ -18,7 +19,6 @@ _ALIASES = {
 }  # fmt: skip
 
 _CHOICE = re.compile(r"\(?[A-J]\)?\.?")
-_YES_NO = re.compile(r"(?:yes|no|true|false|是|否|对|错)[.。]?", re.IGNORECASE)
 _CLOCK = re.compile(r"\d{1,2}\s*:\s*\d{2}(?::\d{2})?\s*(?:[ap]\.?\s?m\.?)?", re.IGNORECASE)
 _RATIO = re.compile(r"\d+(?:\.\d+)?(?:\s*:\s*\d+(?:\.\d+)?)+")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}")
@@ -47,7 +47,7 @@ def infer(reference: str) -> str:
     """
     if _CHOICE.fullmatch(reference):
         return "choice"
-    if _YES_NO.fullmatch(reference):
+    if YES_NO_ALONE.fullmatch(reference):
         return "yesno"
     if _CLOCK.fullmatch(reference):
         return "time"

@@ -23,7 +23,7 @@ _SEPARATOR = r"(?:[\s,;:.&/()\[\]{}【】「」\\\"'-]|and|or|和|或|与|及)+"
 _SPREAD = re.compile(rf"[\s(\[{{【「\\]*[A-Ja-j](?:{_SEPARATOR}[A-Ja-j](?![A-Za-z]))+[\s)\]}}】」.,;:\\]*")
 _DOUBT = re.compile(
     r"\W*(?:no|not|wait|maybe|perhaps|possibly|but|actually|rather)(?![a-z]).*?(?<![A-Za-z])(?-i:[A-J])(?![A-Za-z])"
-    r"|\W*(?:or|and)(?![a-z])|\W*(?:或|还是)"
+    r"|\W*(?:or|and)(?![a-z])|\W*(?:或|还是)|\W*(?:而|并)?(?:不是|不选|非)\s*[(\[]?(?-i:[A-J])(?![A-Za-z])"
     r"|\W*(?:is|was|can)(?:n't|not| not| never)|(?:is\s+|\W*[(\[]\s*)(?:wrong|incorrect|false|not)(?![a-z])",
     re.IGNORECASE | re.DOTALL,
 )

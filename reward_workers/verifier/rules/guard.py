@@ -22,6 +22,9 @@ MAX_BINOMIAL = 500
 MAX_EXPANSION = 400
 MAX_INTEGER_BITS = 512
 
+_BOUNDED = ("num", "fact", "binom", "pow")
+"""Operators with a limit of their own."""
+
 
 @lru_cache(maxsize=4096)
 def blocked(text: str) -> str | None:
@@ -38,14 +41,15 @@ def blocked_tree(node: Node) -> str | None:
     nodes = list(walk(node))
     if len(nodes) > MAX_NODES:
         return "guard_size"
-    if len(variables(node)) > MAX_VARIABLES:
+    kinds = [child[0] for child in nodes]
+    if kinds.count("var") > MAX_VARIABLES and len(variables(node)) > MAX_VARIABLES:
         return "guard_variables"
-    if sum(1 for child in nodes if child[0] in ("fn", "log")) > MAX_FUNCTIONS:
+    if kinds.count("fn") + kinds.count("log") > MAX_FUNCTIONS:
         return "guard_functions"
-    if _root_depth(node) > MAX_ROOT_DEPTH:
+    if kinds.count("pow") > MAX_ROOT_DEPTH and _root_depth(node) > MAX_ROOT_DEPTH:
         return "guard_roots"
     for child in nodes:
-        reason = _blocked_node(child)
+        reason = _blocked_node(child) if child[0] in _BOUNDED else None
         if reason is not None:
             return reason
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -9,9 +10,10 @@ from fractions import Fraction
 from reward_workers.verifier.rules import guard
 from reward_workers.verifier.rules.notation.equation import compare_equations, named_value
 from reward_workers.verifier.rules.notation.expression import FUNCTIONS, GREEK, parse, variables, walk
-from reward_workers.verifier.rules.notation.number import other_readings, within_tolerance
+from reward_workers.verifier.rules.notation.number import Number, other_readings, within_tolerance
 from reward_workers.verifier.rules.notation.rational import rational_value
 from reward_workers.verifier.rules.notation.split import split_top
+from reward_workers.verifier.rules.notation.unit_table import SCALE_LETTERS
 from reward_workers.verifier.rules.notation.units import (
     DEGREE,
     PERCENT,
@@ -34,6 +36,18 @@ _UNKNOWNS = {"x", "y", "z"}
 _CIRCULAR = ("sin", "cos", "tan", "cot", "sec", "csc")
 _OF_A_PRODUCT = ("num", "var", "const", "mul", "div", "pow", "neg")
 _APPROXIMATE = re.compile(r"\\(?:approx|sim|simeq)(?![a-zA-Z])|~")
+_ABOUT = re.compile(
+    r"\A(?:\\approx(?![a-zA-Z])|~|大约为?|约为?|(?:about|approximately|approx\.?|roughly|around)(?![a-zA-Z]))\s*"
+    r"(?=[-+]?\s?[$€£¥₹₩]?\s?(?:[0-9.]|\\frac))",
+    re.IGNORECASE,
+)
+"""A word or sign that says 'about' before a number."""
+_ABOUT_FORMULA = re.compile(r"\A(?:大约为?|约为?|about|approximately|roughly|around)\s*[(\\]", re.IGNORECASE)
+_ABOUT_ROOM = Fraction(1, 5)
+"""How far a number that is said to be about right may lie from the other one before it is wrong for certain."""
+_LONE_LETTER = re.compile(r"[-+]?\s?[0-9][0-9.,]*\s?([kKMBTmb])")
+_SAME_DIGITS = 0.3
+"""Relative room in which two numbers count as the same digits with another power of ten."""
 _RELATION = re.compile(r"[=<>]|\\(?:le|ge|ne|in|equiv)(?![a-zA-Z])")
 _ORDINAL = re.compile(r"\A[+-]?\d+\s*\^?\s*\{?\s*(?:st|nd|rd|th)\s*\}?\Z", re.IGNORECASE)
 _CONSTANT = re.compile(r"(?:\A|[+-])\s*[CK](?:_\{?\w\}?)?\s*(?=\Z|[+-])")
@@ -62,9 +76,14 @@ def compare_scalar(answer: str, reference: str, kind: str, leaf: Leaf, in_list: 
         leaf: decides what needs the symbolic stage.
         in_list: parts of a list; a word that counts things then binds the number to a thing.
     """
-    if _APPROXIMATE.search(answer) or _APPROXIMATE.search(reference):
+    exact = _ABOUT.sub("", answer), _ABOUT.sub("", reference)
+    if exact != (answer, reference):
+        return _about(exact[0], exact[1], kind, leaf, in_list)
+    if any(_APPROXIMATE.search(text) or _ABOUT_FORMULA.match(text) for text in (answer, reference)):
         return Outcome(None, "approximation")
     a, r = named_value(answer), named_value(reference)
+    if (a or r) and _one_lone_letter(answer if a is None else a[1], reference if r is None else r[1]):
+        return Outcome(None, "scale_word")  # 'n = 5k' has a k of its own
     if a is not None and r is not None:
         if a[0].replace(" ", "") == r[0].replace(" ", ""):
             return compare_scalar(a[1], r[1], kind, leaf, in_list)
@@ -78,17 +97,62 @@ def compare_scalar(answer: str, reference: str, kind: str, leaf: Leaf, in_list: 
         answer, reference = answer.removesuffix("年"), reference.removesuffix("年")
         if _DIGIT.search(answer) and not (_YEAR.fullmatch(answer) and _YEAR.fullmatch(reference)):
             return Outcome(None, "not_a_year")
-    left, right = _quantity(answer, kind), _quantity(reference, kind)
+    left, right = _quantities(answer, reference, kind)
     if right.number is not None and left.number is not None:
-        return compare_numbers(left, right, kind, in_list)
+        outcome = compare_numbers(left, right, kind, in_list)
+        if outcome.value == 0 and (_letter_says(answer, right) or _letter_says(reference, left)):
+            return Outcome(None, "unit_or_variable")
+        return outcome
     if right.number is not None:
         return _against_number(answer, left, right, kind, leaf)
     return _compare_expressions(answer, reference, left, right, kind, leaf)
 
 
+def _about(answer: str, reference: str, kind: str, leaf: Leaf, in_list: bool) -> Outcome:
+    """Two numbers, one of them said to be about right: open where they are near each other and not the same."""
+    found, expected = split_quantity(answer).number, split_quantity(reference).number
+    if found is None or expected is None:
+        return Outcome(None, "approximation")
+    outcome = compare_scalar(answer, reference, kind, leaf, in_list)
+    if outcome.reason in ("different_number", "outside_tolerance"):
+        left, right = _quantities(answer, reference, kind)
+        values = [q.number.value * q.scale for q in (left, right) if q.number is not None]
+        if abs(values[0] - values[1]) <= _ABOUT_ROOM * max(map(abs, values)):
+            return Outcome(None, "approximation")
+    return outcome
+
+
+def _one_lone_letter(answer: str, reference: str) -> bool:
+    """One side is a number with a letter that scales it or is a variable, the other one is not."""
+    return bool(_LONE_LETTER.fullmatch(answer)) != bool(_LONE_LETTER.fullmatch(reference))
+
+
+def _letter_says(text: str, other: Quantity) -> bool:
+    """``5 K`` beside 5000: five kelvin or five thousand."""
+    match = _LONE_LETTER.fullmatch(text)
+    if match is None or other.number is None:
+        return False
+    number = split_quantity(text[: match.start(1)].strip()).number
+    return number is not None and number.value * SCALE_LETTERS[match.group(1)] == other.number.value * other.scale
+
+
+def _quantities(answer: str, reference: str, kind: str) -> tuple[Quantity, Quantity]:
+    """Both sides; a capital behind a number is a scale where the other side has that scale as a word, or the letter."""
+    left, right = _quantity(answer, kind), _quantity(reference, kind)
+    if kind == "expression" or left.scale == right.scale != 1:
+        return left, right
+    with_letters = split_quantity(answer, letters=True), split_quantity(reference, letters=True)
+    if with_letters[0].scale != with_letters[1].scale or with_letters[0].scale == 1:
+        return left, right
+    both_letters = with_letters[0].letter and with_letters[1].letter
+    return (left, right) if both_letters and kind != "chart_numeric" else with_letters
+
+
 def _quantity(text: str, kind: str) -> Quantity:
     """Split off the unit, unless its one letter is more likely a variable."""
     quantity = split_quantity(text)
+    if quantity.letter == "k" and quantity.unit is None and kind in ("expression", "equation"):
+        return Quantity(None, text)
     if quantity.number is None and quantity.unit == DEGREE and _TRIGONOMETRIC.search(text):
         return Quantity(None, text)
     if quantity.unit is not None and (kind == "expression" or (quantity.number is None and kind != "unit")):
@@ -102,10 +166,12 @@ def compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: b
     """Compare two quantities that have numbers; arguments as those of `compare_scalar`."""
     if in_list and is_count(answer.unit) != is_count(reference.unit):
         return Outcome(None, "counted_thing")
+    if answer.scale != reference.scale:
+        return _two_scales(answer, reference, kind, in_list)
     outcome = compare_quantities(answer, reference, exact=kind in _EXACT_KINDS)
     if answer.number is None or reference.number is None:
         raise AssertionError("two numbers are compared")
-    if outcome.value == 0:
+    if outcome.value == 0 and outcome.reason != "same_number_other_unit":
         if reference.number.value in other_readings(answer.text) or answer.number.value in other_readings(
             reference.text
         ):
@@ -117,6 +183,50 @@ def compare_numbers(answer: Quantity, reference: Quantity, kind: str, in_list: b
         ):
             return Outcome(None, "angle_unit")
     return _chart_tolerance(answer, reference, outcome) if kind == "chart_numeric" else outcome
+
+
+def _two_scales(answer: Quantity, reference: Quantity, kind: str, in_list: bool) -> Outcome:
+    """Numbers with other words such as million, or one without: written out in full, they are compared as numbers.
+
+    The one without may be in millions by its axis or table: where a power of ten lies between them, they stay open.
+    """
+    letters = {answer.letter, reference.letter} - {""}
+    kelvin = (("K", 1),) in (answer.unit, reference.unit)
+    if 12 in (answer.scale, reference.scale) or PERCENT in (answer.unit, reference.unit) or (letters and kelvin):
+        return Outcome(None, "scale_word")
+    if reference.letter == "k" and reference.unit is None and kind not in _NUMERIC_KINDS[:-1]:
+        return Outcome(None, "scale_word")  # a reference such as 2k, for every k
+    full = _in_full(answer), _in_full(reference)
+    outcome = compare_numbers(full[0], full[1], kind, in_list)
+    if outcome.value != 0:
+        return outcome
+    if letters & {"m", "b"} or (1 in (answer.scale, reference.scale) and _power_of_ten_apart(full[0], full[1])):
+        return Outcome(None, "scale_word")
+    return outcome
+
+
+def _in_full(quantity: Quantity) -> Quantity:
+    """3.2 million as 3,200,000, known to the last digit that was written."""
+    number = quantity.number
+    if number is None:
+        raise AssertionError("a number is scaled")
+    if quantity.scale == 1:
+        return quantity
+    ulp = number.ulp if number.ulp is not None or number.value.denominator != 1 else Fraction(1)
+    scaled = Number(number.value * quantity.scale, None if ulp is None else ulp * quantity.scale, scientific=True)
+    return replace(quantity, number=scaled, scale=1, letter="", glued=False)
+
+
+def _power_of_ten_apart(one: Quantity, other: Quantity) -> bool:
+    """About the same digits, and another order of magnitude."""
+    if one.number is None or other.number is None or not one.number.value or not other.number.value:
+        return False
+    ratio = one.number.value / other.number.value
+    if ratio < 0:
+        return False
+    digits = math.log10(ratio.numerator) - math.log10(ratio.denominator)
+    power = round(digits)
+    return power != 0 and abs(10 ** (digits - power) - 1) <= _SAME_DIGITS
 
 
 def _chart_tolerance(answer: Quantity, reference: Quantity, outcome: Outcome) -> Outcome:
@@ -154,7 +264,7 @@ def _against_number(answer: str, left: Quantity, right: Quantity, kind: str, lea
             return Outcome(None, "log_convention")
         if left.unit is not None and right.unit is not None and left.unit != right.unit:
             return Outcome(None, "other_unit")
-        if right.scale_word or left.scale_word:
+        if right.scale != 1 or left.scale != 1:
             return Outcome(None, "scale_word")
         outcome = leaf(Question(left.text, right.text))
         if outcome.value == 0 and kind == "chart_numeric":
@@ -211,7 +321,7 @@ def _compare_expressions(
         return Outcome(None, "other_unit")
     if DEGREE in (left.unit, right.unit) and left.unit != right.unit:
         return Outcome(None, "angle_unit")
-    if left.scale_word or right.scale_word or PERCENT in (left.unit, right.unit):
+    if left.scale != 1 or right.scale != 1 or PERCENT in (left.unit, right.unit):
         return Outcome(None, "scale_word")
     if kind not in ("expression", "equation") and (_has_word(answer) or _has_word(reference)):
         return compare_text(answer, reference)

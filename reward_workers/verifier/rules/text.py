@@ -59,15 +59,27 @@ _SCALE_OR_HALF = re.compile(r"(?<=\d)\s?([ap]\.?m|[kmb]n?)\b", re.IGNORECASE)
 _WORD_END = re.compile(r"[^\W\d_]{3,}[!?]+\Z")
 
 _YES_NO = {
-    "yes": ("english", 1), "no": ("english", 0), "true": ("truth", 1), "false": ("truth", 0),
-    "是": ("chinese", 1), "否": ("chinese", 0), "对": ("chinese_right", 1), "错": ("chinese_right", 0),
+    **dict.fromkeys(("yes", "yep", "yeah", "yup"), ("english", 1)),
+    **dict.fromkeys(("no", "nope", "nah"), ("english", 0)),
+    "true": ("truth", 1), "false": ("truth", 0), "not true": ("truth", 0), "untrue": ("truth", 0),
+    "correct": ("correct", 1), "incorrect": ("correct", 0), "not correct": ("correct", 0), "wrong": ("correct", 0),
+    "是": ("chinese", 1), "否": ("chinese", 0), "不是": ("chinese", 0),
+    "对": ("chinese_right", 1), "没错": ("chinese_right", 1), "错": ("chinese_right", 0), "不对": ("chinese_right", 0),
+    "正确": ("chinese_correct", 1), "错误": ("chinese_correct", 0), "不正确": ("chinese_correct", 0),
 }  # fmt: skip
-_LEADING = re.compile(r"[\s\"'(\[{*_.,:;-]*(yes|no|true|false|是|否|对|错)(?![A-Za-z])", re.IGNORECASE)
-_YES_OR_NO = "不是|不对|yes|no|true|false|是|否|对|错"
-_HEDGE = re.compile(rf"\W*+(?:{_YES_OR_NO})\W*+(?:and|or|but|also|和|或|又|也)?\W*+(?:{_YES_OR_NO})\W*+", re.IGNORECASE)
+"""Word -> (which pair of words, 1 for yes); words of two pairs are a translation or another question."""
+_YES_OR_NO = "|".join(sorted(_YES_NO, key=len, reverse=True)).replace(" ", r"\s+")
+_STATEMENT = r"(?:(?:it|that|this|the\s+(?:statement|claim|answer))(?:\s+is|'s)|(?:my|the)\s+answer\s*:)\s+"
+_LEADING = re.compile(rf"[\s\"'(\[{{*_.,:;-]*(?:{_STATEMENT})?({_YES_OR_NO})(?![A-Za-z])", re.IGNORECASE)
+YES_NO_ALONE = re.compile(rf"(?:{_YES_OR_NO})的?[.。]?", re.IGNORECASE)
+"""A text that is nothing but one of these words."""
+_HEDGE = re.compile(
+    rf"\W*+({_YES_OR_NO})\W*+(?:and|or|but|also|和|或|又|也)?\W*+({_YES_OR_NO})\W*+",
+    re.IGNORECASE,
+)
 _TAKEN_BACK = re.compile(
-    r"(?:(?:wait|actually|i mean|sorry|rather|correction|其实).*?|[,.;:!?-]\s*)"
-    rf"(?<![A-Za-z])({_YES_OR_NO})\s*(?=[,.;:!?-]|\Z)",
+    rf"(?:(?:wait|actually|i mean|sorry|rather|correction|should|其实|应该|应为|而是).*?|[,.;:!?-]\s*(?:{_STATEMENT})?)"
+    rf"(?<![A-Za-z])({_YES_OR_NO})的?\s*(?=[,.;:!?-]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 """A yes or no after the leading one, as a correction or as a clause of its own."""
@@ -96,20 +108,28 @@ def compare_text(answer: str, reference: str) -> Outcome:
 def compare_yes_no(answer: str, reference: str) -> Outcome:
     """The first word decides. "Yes or no" is a hedge. Other words for yes (true, 是) are left open."""
     expected = _LEADING.match(reference)
-    if expected is None:
+    if expected is None or not _CLAUSE.match(reference, expected.end()):
         return Outcome(None, "reference_not_yes_no")
-    if _HEDGE.fullmatch(answer):
-        return Outcome(0, "hedge")
+    both = _HEDGE.fullmatch(answer)
+    if both is not None:
+        (kind, value), (other_kind, other_value) = _said(both.group(1)), _said(both.group(2))
+        if kind == other_kind and value != other_value:
+            return Outcome(0, "hedge")
     found = _LEADING.match(answer)
     if found is None or not _CLAUSE.match(answer, found.end()):
         return Outcome(None, "no_yes_no_token")
-    kind, value = _YES_NO[found.group(1).lower()]
-    expected_kind, expected_value = _YES_NO[expected.group(1).lower()]
+    kind, value = _said(found.group(1))
+    expected_kind, expected_value = _said(expected.group(1))
     if kind != expected_kind:
         return Outcome(None, "other_yes_no_words")
-    if any(_YES_NO.get(word.lower(), ("", 1 - value))[1] != value for word in _TAKEN_BACK.findall(answer, found.end())):
+    if any(_said(word)[1] != value for word in _TAKEN_BACK.findall(answer, found.end())):
         return Outcome(None, "no_yes_no_token")
     return Outcome(1, "same_yes_no") if value == expected_value else Outcome(0, "other_yes_no")
+
+
+def _said(word: str) -> tuple[str, int]:
+    """Pair of words and value of one of them."""
+    return _YES_NO[" ".join(word.lower().split())]
 
 
 def compare_document_text(answer: str, reference: str) -> Outcome:

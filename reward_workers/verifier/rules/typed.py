@@ -14,6 +14,7 @@ from reward_workers.verifier.rules.notation.split import outer_bracket
 from reward_workers.verifier.rules.notation.units import Quantity, split_quantity
 from reward_workers.verifier.rules.one_value import is_range, is_value, parts_of_one_value, repeated_value
 from reward_workers.verifier.rules.outcome import Leaf, Outcome
+from reward_workers.verifier.rules.proof.prove import prove_first
 from reward_workers.verifier.rules.scalar import compare_numbers, compare_scalar
 from reward_workers.verifier.rules.text import compare_document_text, compare_text, compare_yes_no, is_prose
 
@@ -48,6 +49,7 @@ def compare_typed(
 
     Args:
         answer_type: canonical name or '' (then inferred from the reference).
+        leaf: decides the questions that `proof` does not.
         n_boxes: boxes in the response; several boxes may hold the parts of one answer.
     """
     kind = answer_type or answer_types.infer(reference)
@@ -61,7 +63,7 @@ def compare_typed(
             return outcome
     if kind == "text" and (split_quantity(reference).number is None or _code(answer) or _code(reference)):
         return compare_text(answer, reference)
-    return _Comparison(kind, leaf, n_boxes).compare(answer, reference)
+    return _Comparison(kind, prove_first(leaf), n_boxes).compare(answer, reference)
 
 
 def _code(text: str) -> bool:
@@ -173,11 +175,12 @@ class _Comparison:
             return compare_text(answer, reference)
         if "=" in reference and named_value(reference) is None:
             return Outcome(None, "relation")  # the values may be the solutions of the equation
-        expected = split_quantity(_without_braces(reference)).number
-        if expected is not None:
-            bare = split_quantity(_without_braces(answer)).text
-            spaceless = parse_number(bare.replace(" ", ""))
-            if expected.value in other_readings(bare) or (spaceless is not None and spaceless.value == expected.value):
+        expected = split_quantity(_without_braces(reference))
+        if expected.number is not None:
+            bare = split_quantity(_without_braces(answer))
+            spaceless = parse_number(bare.text.replace(" ", ""))
+            values = other_readings(bare.text) if spaceless is None else (*other_readings(bare.text), spaceless.value)
+            if expected.number.value * expected.scale in [value * bare.scale for value in values]:
                 return Outcome(None, "number_notation")
         repeated = repeated_value(found.values, [element(value, reference) for value in found.values], self.kind)
         if repeated is not None:
@@ -202,8 +205,7 @@ class _Comparison:
         regrouped = collection.parts_of(answer, grouped_numbers=False)
         if regrouped is not None and len(regrouped.values) == len(expected.values):
             return self._two_collections(regrouped, expected, element)
-        number = None if self.kind in _COLLECTIONS else parse_number(answer)
-        if number is not None and number.value in other_readings(reference):
+        if self.kind not in _COLLECTIONS and _other_notation(answer, reference):
             return Outcome(None, "number_notation")
         if is_prose(answer):
             return Outcome(None, "prose_for_list")
@@ -244,6 +246,15 @@ def _says_region(text: str, region: interval.Region) -> bool:
     if region.variable or len(region.pieces) > 1:
         return True
     return "\\infty" in text or text[:1] + text[-1:] in ("[)", "(]") or "\\mathbb" in text
+
+
+def _other_notation(answer: str, reference: str) -> bool:
+    """Whether the answer is what the reference says where its commas are read in another way: 5 lakh and 5,00,000."""
+    found, written = split_quantity(answer), split_quantity(reference)
+    if found.number is None:
+        return False
+    values = [value * written.scale for value in other_readings(written.text)]
+    return found.number.value * found.scale in values or found.number.value in values
 
 
 def _without_braces(text: str) -> str:

@@ -98,34 +98,43 @@ def _word_tokens(word: str) -> list[tuple[str, str]]:
     return [("letter", letter) for letter in word]
 
 
+_END = ("end", "")
+
+
 class _Parser:
     """Recursive descent: sum > product > sign > power > atom."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self.tokens = tokens
+        self.tokens = [*tokens, _END]
         self.at = 0
         self.depth = 0
 
     def whole(self) -> Node:
         node = self.sum()
-        if self.at != len(self.tokens):
-            raise NotAnExpression(f"unexpected {self.tokens[self.at][1]!r}")
+        if self.peek() is not _END:
+            raise NotAnExpression(f"unexpected {self.peek()[1]!r}")
         return node
 
     def peek(self) -> tuple[str, str]:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+        return self.tokens[self.at]
 
     def take(self) -> tuple[str, str]:
-        if self.at == len(self.tokens):
+        token = self.tokens[self.at]
+        if token is _END:
             raise NotAnExpression("unexpected end")
         self.at += 1
-        return self.tokens[self.at - 1]
+        return token
 
     def accept(self, value: str) -> bool:
-        if self.peek() == ("op", value):
+        kind, found = self.tokens[self.at]
+        if found == value and kind == "op":
             self.at += 1
             return True
         return False
+
+    def at_sign(self) -> bool:
+        kind, found = self.tokens[self.at]
+        return kind == "op" and (found == "+" or found == "-")
 
     def expect(self, value: str) -> None:
         if not self.accept(value):
@@ -133,7 +142,7 @@ class _Parser:
 
     def sum(self) -> Node:
         node = self.product()
-        while self.peek() in (("op", "+"), ("op", "-")):
+        while self.at_sign():
             sign = self.take()[1]
             term = self.product()
             node = ("add", node, term if sign == "+" else ("neg", term))
@@ -158,7 +167,7 @@ class _Parser:
 
     def signed(self) -> Node:
         negative = False
-        while self.peek() in (("op", "+"), ("op", "-")):
+        while self.at_sign():
             negative ^= self.take()[1] == "-"
         node = self.power()
         return ("neg", node) if negative else node
@@ -189,7 +198,7 @@ class _Parser:
         return node
 
     def exponent(self) -> Node:
-        if self.peek() in (("op", "-"), ("op", "+")):
+        if self.at_sign():
             return self.signed_atom()
         if self.accept("{"):
             node = self.sum()
@@ -240,10 +249,10 @@ class _Parser:
     def number(self, value: str) -> Node:
         if self.peek() == ("op", "_"):
             raise NotAnExpression("number in a base")
-        node: Node = ("num", Fraction(value))
-        if "." not in value and self.peek() == ("cmd", "frac"):
-            return self.mixed(node)
-        return node
+        if "." in value:
+            return ("num", Fraction(value))
+        node: Node = ("num", Fraction(int(value)))
+        return self.mixed(node) if self.peek() == ("cmd", "frac") else node
 
     def mixed(self, whole: Node) -> Node:
         r"""``2\frac{1}{3}`` is 7/3; an integer before any other fraction is a product."""
@@ -336,14 +345,15 @@ class _Parser:
         return named or (kind, value) == ("op", "(")
 
 
+_LEAVES = ("num", "var", "const")
+
+
 def walk(node: Node) -> list[Node]:
     """Every node of a tree, without recursion: a long sum is a deep tree."""
-    found: list[Node] = []
-    waiting = [node]
-    while waiting:
-        current = waiting.pop()
-        found.append(current)
-        waiting.extend(child for child in current[1:] if isinstance(child, tuple))
+    found = [node]
+    for current in found:
+        if current[0] not in _LEAVES:
+            found += [child for child in current[1:] if type(child) is tuple]
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -24,6 +24,15 @@ _SCIENTIFIC = re.compile(
 )
 _FRACTION = re.compile(r"([+-]?)\\frac\{([0-9]{1,300})\}\{([0-9]{1,300})\}|([+-]?)([0-9]{1,300})/([0-9]{1,300})")
 _MIXED = re.compile(r"([+-]?)([0-9]{1,300})\s+([0-9]{1,300})/([0-9]{1,300})")
+_HAN_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_HAN_BELOW_100 = "[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]"
+_HAN_FRACTION = re.compile(
+    rf"([+-]|负)?(?:([0-9]{{1,300}}|{_HAN_BELOW_100})\s?又\s?)?"
+    rf"(?:([0-9]{{1,300}}|{_HAN_BELOW_100})分之([0-9]{{1,300}}|{_HAN_BELOW_100})"
+    r"|([0-9]{1,300})/([0-9]{1,300})|\\frac\{([0-9]{1,300})\}\{([0-9]{1,300})\})"
+)
+"""``二又四分之三``, ``2又3/4``, ``三分之二``; 百分之 is a percent sign and not read here."""
+_INDIAN_GROUPS = re.compile(r"[+-]?[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3}")
 _REPEATING = re.compile(r"([+-]?)([0-9]*)\.([0-9]*)\\(?:overline|bar|dot)\s?\{?([0-9]+)\}?")
 
 
@@ -69,6 +78,8 @@ def parse_number(text: str) -> Number | None:
     match = _REPEATING.fullmatch(text)
     if match is not None and len(text) <= MAX_DIGITS:
         return _repeating(*match.groups())
+    if "又" in text or "分之" in text:
+        return _han_fraction(text)
     if not any(character.isdigit() for character in text):
         return None
     try:
@@ -81,6 +92,8 @@ def parse_number(text: str) -> Number | None:
 def other_readings(text: str) -> tuple[Fraction, ...]:
     """The same digits with comma and point in the other role: 1.234 as 1234, 3,5 as 3.5.
 
+    Groups of two digits, as in 5,00,000, are read in the Indian way.
+
     >>> other_readings("1.234,56")
     (Fraction(30864, 25),)
     """
@@ -91,9 +104,34 @@ def other_readings(text: str) -> tuple[Fraction, ...]:
     if groups is not None and (groups.group(3) or "x")[0] != groups.group(2):
         whole = groups.group(1).replace(groups.group(2), "")
         found.append(Fraction(whole + (groups.group(3) or "").replace(",", ".")))
+    if _INDIAN_GROUPS.fullmatch(text):
+        found.append(Fraction(text.replace(",", "")))
     if _DECIMAL_COMMA.fullmatch(text):
         found.append(Fraction(text.replace(",", ".")))
     return tuple(found)
+
+
+def _han_fraction(text: str) -> Number | None:
+    """Proper fractions, alone or behind a whole number; None for anything else with these signs."""
+    match = _HAN_FRACTION.fullmatch(text)
+    if match is None:
+        return None
+    sign, whole, bottom, top = match.group(1, 2, 3, 4)
+    if bottom is None:
+        top, bottom = match.group(5, 6) if match.group(5) else match.group(7, 8)
+    parts = [_han_integer(part) for part in (whole or "0", top, bottom)]
+    mixed = _mixed(sign or "", *parts) if whole or parts[2] == 0 else Number(Fraction(parts[1], parts[2]))
+    if mixed is None or not (sign == "负" or (sign == "-" and not whole)):
+        return mixed
+    return replace(mixed, value=-mixed.value)
+
+
+def _han_integer(text: str) -> int:
+    """Value of digits, or of a Chinese number word below 100."""
+    if text.isdigit():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    return 10 * (_HAN_DIGITS[tens] if tens else 1) * bool(ten) + (_HAN_DIGITS[ones] if ones else 0)
 
 
 def _decimal(sign: str, whole: str, decimals: str) -> Number | None:

@@ -19,10 +19,18 @@ SHARED_SIGNS = {"yen_or_yuan": ("jpy", "cny")}
 """A sign that stands for several currencies: against one of them it proves nothing."""
 
 SCALE_WORDS = {
-    "hundred": "hundred", "hundreds": "hundred", "thousand": "thousand", "thousands": "thousand", "k": "thousand",
-    "million": "million", "millions": "million", "mn": "million", "billion": "billion", "billions": "billion",
-    "bn": "billion", "trillion": "trillion", "dozen": "dozen", "dozens": "dozen",
+    "hundred": 10**2, "hundreds": 10**2, "thousand": 10**3, "thousands": 10**3, "million": 10**6, "millions": 10**6,
+    "mn": 10**6, "mln": 10**6, "billion": 10**9, "billions": 10**9, "bn": 10**9, "bln": 10**9, "trillion": 10**12,
+    "trillions": 10**12, "lakh": 10**5, "lakhs": 10**5, "lac": 10**5, "crore": 10**7, "crores": 10**7,
+    "dozen": 12, "dozens": 12, "百": 10**2, "千": 10**3, "万": 10**4, "十万": 10**5, "百万": 10**6, "千万": 10**7,
+    "亿": 10**8, "十亿": 10**9, "百亿": 10**10, "千亿": 10**11, "万亿": 10**12,
 }  # fmt: skip
+"""What a number is multiplied by when the word stands behind it; words in any case."""
+
+SCALE_LETTERS = {
+    "k": 10**3, "K": 10**3, "M": 10**6, "MM": 10**6, "B": 10**9, "T": 10**12, "m": 10**6, "b": 10**9, "tn": 10**12,
+}  # fmt: skip
+"""Letters that may scale a number and may be a unit (K, m, T, b) or a variable: see `units.split_quantity`."""
 
 COMPOUND_UNITS = {
     "mph": "mile/h", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "mps": "m/s", "fps": "ft/s", "mpg": "mile/gal",

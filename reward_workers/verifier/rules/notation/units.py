@@ -13,6 +13,7 @@ from reward_workers.verifier.rules.notation.unit_table import (
     COMPOUND_UNITS,
     CURRENCY_CODES,
     CURRENCY_SIGNS,
+    SCALE_LETTERS,
     SCALE_WORDS,
     SHARED_SIGNS,
     SHORT_WORDS,
@@ -40,6 +41,7 @@ _CODE = re.compile(
 )
 _IN_BRACKETS = re.compile(r"(?<=[\d)}])\s*[(\[]\s*([^\W\d][^()\[\]]*)[)\]]\Z")
 _AS_FRACTION = re.compile(r"(?<=[\d)}\s])\s*\\frac\{\s*([^\W\d][^{}]*)\}\{\s*([^\W\d][^{}]*)\}\Z")
+_HAN_SCALE = re.compile("万亿|[十百千]?[万亿]|百万|千万|[百千]")
 _GREEK_UNIT = re.compile(r"\\mu\s*(?=(?:m|g|s|A|L|F)(?![a-zA-Z]))|\\Omega(?![a-zA-Z])")
 _PLAIN_POWER = re.compile(r"(?<=[A-Za-z]{2})[23]\Z|(?<=[\d\s]m)[23]\Z")
 
@@ -52,38 +54,71 @@ class Quantity:
         number: the exact number; its text may also be an irrational expression, then None.
         text: canonical text of the number part.
         unit: canonical unit, None without one.
-        scale_word: 'million', 'dozen', ... after the number; '' without.
+        scale: what a word behind the number multiplies it by, 10**6 for 'million'; 1 without a word.
+        letter: the letter that stands for the scale, such as k or M; '' when it is a word.
         glued: the unit is one bare letter glued to the number ('5m'), which may be a variable.
     """
 
     number: Number | None
     text: str
     unit: Unit | None = None
-    scale_word: str = ""
+    scale: int = 1
+    letter: str = ""
     glued: bool = False
 
 
 @lru_cache(maxsize=4096)
-def split_quantity(text: str) -> Quantity:
-    """Split canonical text into number part and unit; unit None when the tail is not a known unit."""
-    head, scale_word, glued = text.strip(), "", False
+def split_quantity(text: str, letters: bool = False) -> Quantity:
+    """Split canonical text into number part, scale and unit; unit None when the tail is not a known unit.
+
+    A small k alone is a thousand. K, M, B, T, m and b scale a number beside a currency, and the capitals also before
+    something counted ('5M people'); alone they may be a unit or a variable.
+
+    Args:
+        letters: the other side says that a capital alone is a scale.
+    """
+    head = text.strip()
     if len(head) > _MAX_CHARS:
         return Quantity(parse_number(head), head)
     head, unit = _leading_currency(head)
     head, tail = _split_tail(head)
-    if tail:
-        found = parse_unit(tail)
-        if found is None:
-            scale_word, rest = _scale_word(tail)
-            found = parse_unit(rest) if scale_word and rest else None
-            if scale_word and rest and found is None:
-                scale_word = ""
-        if unit is None and found is not None:
-            glued = len(tail) == 1 and tail.isalpha() and tail.isascii() and not head.endswith(" ")
-            unit = found
-        elif not (scale_word and found is None):
-            head, scale_word = f"{head}{tail}", ""
-    return Quantity(parse_number(head.strip()), head.strip(), unit, scale_word, glued)
+    if not tail:
+        return Quantity(parse_number(head.strip()), head.strip(), unit)
+    scaled = _scaled_tail(tail, unit, letters)
+    if scaled is not None:
+        scale, letter, unit = scaled
+        return Quantity(parse_number(head.strip()), head.strip(), unit, scale, letter)
+    found = parse_unit(tail) if unit is None else None
+    if found is None:
+        head = f"{head}{tail}"
+        return Quantity(parse_number(head.strip()), head.strip(), unit)
+    glued = len(tail) == 1 and tail.isalpha() and tail.isascii() and not head.endswith(" ")
+    return Quantity(parse_number(head.strip()), head.strip(), found, glued=glued)
+
+
+def _scaled_tail(tail: str, unit: Unit | None, letters: bool) -> tuple[int, str, Unit | None] | None:
+    """(scale, its letter, unit) of a tail such as 'million', 'k', '万元', 'M people'; None when it has no scale.
+
+    Args:
+        unit: currency before the number.
+    """
+    word, rest = _scale_word(tail)
+    after = parse_unit(rest) if rest else None
+    if not word or (rest and (after is None or unit is not None)):
+        return None
+    unit = unit if after is None else after
+    if word in SCALE_LETTERS:
+        return (SCALE_LETTERS[word], word, unit) if _scales(word, unit, bool(rest), letters) else None
+    return (SCALE_WORDS[word], "", unit) if parse_unit(tail) is None else None  # 千米 is a unit
+
+
+def _scales(letter: str, unit: Unit | None, before_unit: bool, letters: bool) -> bool:
+    """Whether a letter behind a number is a scale, by what stands beside it."""
+    if unit is not None and dimension(unit) == {"money": 1}:
+        return True
+    if before_unit:
+        return is_count(unit) and letter in ("k", "K", "M", "B")
+    return letter == "k" or (letters and letter in ("K", "M", "B", "T"))
 
 
 def _leading_currency(text: str) -> tuple[str, Unit | None]:
@@ -118,12 +153,15 @@ def _split_tail(text: str) -> tuple[str, str]:
 
 
 def _scale_word(tail: str) -> tuple[str, str]:
+    """(word or letter, what stands behind it) of a tail that begins with a scale; ('', tail) otherwise."""
     first, _, rest = tail.partition(" ")
-    if first.lower() in SCALE_WORDS:
-        return SCALE_WORDS[first.lower()], rest.strip()
-    if tail[0] in "万亿千百":
-        return tail[0], tail[1:].strip()
-    return "", tail
+    if first in SCALE_LETTERS:
+        return first, rest.strip()
+    word = first.lower() if len(first) > 3 else first[:1].lower() + first[1:]  # 'MN' is a meganewton
+    if word in SCALE_WORDS:
+        return word, rest.strip()
+    han = _HAN_SCALE.match(tail)
+    return (han.group(), tail[han.end() :].strip()) if han is not None else ("", tail)
 
 
 @lru_cache(maxsize=1024)
@@ -204,8 +242,8 @@ def compare_quantities(answer: Quantity, reference: Quantity, exact: bool = Fals
     """Compare two quantities whose number parts are both exact numbers."""
     if answer.number is None or reference.number is None:
         raise AssertionError("compare_quantities needs two numbers")
-    if answer.scale_word != reference.scale_word:
-        return Outcome(None, "scale_word")
+    if answer.scale != reference.scale:
+        raise AssertionError("numbers of one scale are compared")
     if answer.glued and not reference.unit:
         return Outcome(None, "unit_or_variable")
     money = any(unit is not None and dimension(unit) == {"money": 1} for unit in (answer.unit, reference.unit))
