@@ -22,6 +22,7 @@ TINY = {
     "serve.idle_priority": True,
     "serve.args": ["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "64"],
     "serve.env.VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "serve.env.VLLM_WORKER_MULTIPROC_METHOD": "fork",
     "language": "en",
     "api_key_env": None,
     "temperature": 0.0,

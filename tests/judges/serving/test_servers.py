@@ -19,7 +19,7 @@ from reward_workers.judges.pattern_rm import PatternRM
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(420)]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 CPU_ENV = {
     "VLLM_CPU_KVCACHE_SPACE": "1",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
