@@ -231,7 +231,9 @@ def test_two_starts_do_not_write_the_same_output(tmp_path: Path) -> None:
 
 def test_ctrl_c_of_a_terminal_while_a_child_works(tmp_path: Path) -> None:
     """A terminal sends the signal to the command and to its children alike."""
-    squares = [{"response": rf"\boxed{{(x+{n})^2}}", "reference": f"x^2+{2 * n}x+{n * n}"} for n in range(2, 2000)]
+    squares = [
+        {"response": rf"\boxed{{(x+{n})^2m!}}", "reference": f"(x^2+{2 * n}x+{n * n})m!"} for n in range(2, 2000)
+    ]
     cases = write(tmp_path / "cases.jsonl", [{"id": n, **case} for n, case in enumerate(squares)])
     process = subprocess.Popen(
         command(cases, "--out", tmp_path / "out.jsonl", "--workers", 1),

@@ -254,7 +254,7 @@ def test_the_bound_on_the_error_holds() -> None:
                 found = enclose(tree, point)
             except (Undecided, ValueError):
                 continue
-            exact = numeric.evaluate(tree, {name: numeric.to_mp(number) for name, number in point.items()})
+            exact = numeric.evaluate(tree, {name: mpmath.mpf(number) for name, number in point.items()})
             assert abs(exact - mpmath.mpf(found.value)) <= found.error, formula
             checked += 1
     assert checked > 700

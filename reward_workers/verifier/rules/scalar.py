@@ -139,7 +139,8 @@ def _letter_says(text: str, other: Quantity) -> bool:
 def _quantities(answer: str, reference: str, kind: str) -> tuple[Quantity, Quantity]:
     """Both sides; a capital behind a number is a scale where the other side has that scale as a word, or the letter."""
     left, right = _quantity(answer, kind), _quantity(reference, kind)
-    if kind == "expression" or left.scale == right.scale != 1:
+    lettered = answer[-1:] in ("K", "M", "B", "T") or reference[-1:] in ("K", "M", "B", "T")
+    if kind == "expression" or not lettered or left.scale == right.scale != 1:
         return left, right
     with_letters = split_quantity(answer, letters=True), split_quantity(reference, letters=True)
     if with_letters[0].scale != with_letters[1].scale or with_letters[0].scale == 1:

@@ -67,12 +67,13 @@ def _read(text: str) -> tuple[Node | None, str]:
 def _tokens(text: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     position, end = 0, len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if match is None or len(tokens) >= MAX_TOKENS:
-            raise NotAnExpression("too long" if match else f"character {text[position]!r}")
-        kind = str(match.lastgroup)
-        value = match.group(kind)
+    for match in _TOKEN.finditer(text, 0, end):
+        if match.start() != position:
+            break
+        if len(tokens) >= MAX_TOKENS:
+            raise NotAnExpression("too long")
+        kind = match.lastgroup or ""
+        value = match[kind]
         position = match.end()
         if kind == "num" and len(value) > 1000:
             raise NotAnExpression("number too long")
@@ -84,6 +85,8 @@ def _tokens(text: str) -> list[tuple[str, str]]:
             tokens.append(("num", value.replace(",", "")))
         else:
             tokens.append((kind, "^" if value == "**" else value))
+    if position < end:
+        raise NotAnExpression(f"character {text[position]!r}")
     return tokens
 
 
@@ -96,6 +99,11 @@ def _word_tokens(word: str) -> list[tuple[str, str]]:
     if len(word) > 3:
         raise NotAnExpression(f"word {word!r}")
     return [("letter", letter) for letter in word]
+
+
+@lru_cache(maxsize=1024)
+def _number(value: str) -> Node:
+    return ("num", Fraction(value) if "." in value else Fraction(int(value)))
 
 
 _END = ("end", "")
@@ -249,10 +257,8 @@ class _Parser:
     def number(self, value: str) -> Node:
         if self.peek() == ("op", "_"):
             raise NotAnExpression("number in a base")
-        if "." in value:
-            return ("num", Fraction(value))
-        node: Node = ("num", Fraction(int(value)))
-        return self.mixed(node) if self.peek() == ("cmd", "frac") else node
+        node = _number(value)
+        return self.mixed(node) if "." not in value and self.peek() == ("cmd", "frac") else node
 
     def mixed(self, whole: Node) -> Node:
         r"""``2\frac{1}{3}`` is 7/3; an integer before any other fraction is a product."""

@@ -80,7 +80,7 @@ def parse_number(text: str) -> Number | None:
         return _repeating(*match.groups())
     if "又" in text or "分之" in text:
         return _han_fraction(text)
-    if not any(character.isdigit() for character in text):
+    if "=" in text or not any(character.isdigit() for character in text):
         return None
     try:
         value = rational_value(parse(text))

@@ -18,13 +18,13 @@ def rational_value(node: Node) -> Fraction | None:
         return value
     if kind in ("var", "const", "fn", "deg", "log"):
         return None
-    parts: list[Fraction] = []
-    for child in node[1:]:
-        part = rational_value(child)
-        if part is None:
-            return None
-        parts.append(part)
-    return _operate(kind, parts)
+    first = rational_value(node[1])
+    if first is None:
+        return None
+    if len(node) == 2:
+        return _operate(kind, [first])
+    second = rational_value(node[2])
+    return None if second is None else _operate(kind, [first, second])
 
 
 def _operate(kind: str, parts: list[Fraction]) -> Fraction | None:

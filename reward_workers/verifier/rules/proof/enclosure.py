@@ -20,6 +20,8 @@ SLACK = 2.0**-50
 TINY = 2.0**-1000
 """Absolute error of one step, for results so small that they have fewer digits."""
 _MAX_POWER = 2000
+_EXACT_BELOW = 2**53
+"""Integers of this size are exact."""
 
 Value = float | complex
 
@@ -32,7 +34,8 @@ class Enclosure:
     error: float
 
 
-Point = Mapping[str, Fraction]
+Point = Mapping[str, float]
+"""Values of the variables, which are exact."""
 
 
 def enclose(node: Node, point: Point) -> Enclosure:
@@ -58,7 +61,7 @@ def _enclose(node: Node, point: Point) -> Pair:
     if kind == "num":
         return _exact(node[1])
     if kind == "var":
-        return _exact(point[node[1]])
+        return point[node[1]], 0.0
     if kind == "mul":
         return _multiplied(_enclose(node[1], point), _enclose(node[2], point))
     if kind == "add":
@@ -82,7 +85,10 @@ def _enclose(node: Node, point: Point) -> Pair:
 
 
 def _exact(number: Fraction) -> Pair:
-    value = number.numerator / number.denominator
+    top, bottom = number.numerator, number.denominator
+    if bottom == 1 and -_EXACT_BELOW < top < _EXACT_BELOW:
+        return float(top), 0.0
+    value = top / bottom
     return value, abs(value) * SLACK + TINY
 
 
@@ -153,8 +159,8 @@ def _above_zero(part: tuple[float, float]) -> float:
 
 
 def _root(part: tuple[float, float]) -> Pair:
-    if part == (0.0, TINY):
-        return 0.0, TINY
+    if part == (0.0, 0.0):
+        return 0.0, 0.0
     return _stepped(math.sqrt(part[0]), part[1] / math.sqrt(_above_zero(part)))
 
 

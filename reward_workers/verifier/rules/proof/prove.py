@@ -102,11 +102,11 @@ def _expressions(question: Question, seed: bytes) -> Outcome | None:
     return Outcome(1, "proven_equal") if signature.value(answer) == signature.value(reference) else None
 
 
-def _point(names: list[str], seed: bytes, index: int) -> dict[str, Fraction]:
+def _point(names: list[str], seed: bytes, index: int) -> dict[str, float]:
     """A value between 0.1 and 3.3 for each variable, exact in floating point."""
     digest = hashlib.blake2b(seed + bytes([index]), digest_size=2 * len(names)).digest() if names else b""
     return {
-        name: Fraction(103 + int.from_bytes(digest[2 * number : 2 * number + 2], "big") % 3200, 1024)
+        name: (103 + int.from_bytes(digest[2 * number : 2 * number + 2], "big") % 3200) / 1024
         for number, name in enumerate(names)
     }
 
