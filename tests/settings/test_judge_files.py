@@ -91,7 +91,7 @@ def leaves(section: dict[str, Any], under: str = "") -> dict[str, Any]:
     return flat
 
 
-@pytest.mark.parametrize(("judge", "name"), GOLDEN, ids="-".join)
+@pytest.mark.parametrize(("judge", "name"), GOLDEN, ids=["-".join(key) for key in GOLDEN])
 def test_a_judge_has_these_values(judge: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("MODELS", "CORRECTNESS_MODEL", "CORRECTNESS_URLS", "PATTERN_MODEL", "PATTERN_URLS"):
         monkeypatch.delenv(f"PATTERNRL_{variable}", raising=False)
