@@ -33,7 +33,11 @@ from reward_workers.judges.endpoint.client import JudgeReply
 from reward_workers.judges.pattern_rm import ANSWERS, PatternRM
 from reward_workers.judges.prompts.render import prompt_version, render
 from reward_workers.judges.replies import ParsedLabels, ParseFailure, parse_labels
-from reward_workers.scoring import Rollout, RolloutScorer
+from reward_workers.mix import Mix
+from reward_workers.scoring import RolloutScorer
+from reward_workers.terms.pattern_term import PatternTerm
+from reward_workers.terms.term import Rollout
+from reward_workers.terms.verifier_term import VerifierTerm
 from trainer.checks.plan import describe_reward
 from trainer.grpo.weight_schedule import build_schedule
 
@@ -86,7 +90,7 @@ def test_its_weight_is_checked_and_counts() -> None:
     assert mix.weights.model_dump() == {"cot": 0.05, "rep": 0.05, "con": 0.02, "pr": 0.02, "cit": 0.03}
     assert "0.02 pr + 0.03 cit" in describe_reward(mix)
     assert build_schedule(mix.model_dump()).weights(1)["cit"] == 0.03
-    with pytest.raises(ConfigError, match=r"reward_mix\.weights\.cit=-0\.03: input should be greater than or equal"):
+    with pytest.raises(ConfigError, match=r"reward_mix\.weights\.cit=-0\.03: set at least 0"):
         settings_of(*SET, weights__cit=-0.03)
 
 
@@ -213,10 +217,10 @@ class Stub:
 def scored(source: str) -> Any:
     right = Stub(Verdict(1, "exact", "equal", "blue"))
     judge = None if source == "rules" else Stub(Labels(CITED))
-    scorer = RolloutScorer(right, right, judge, Gate(probability=1.0), cap=0.1, source=source)  # type: ignore[arg-type]
-    weights = settings_of(*SET).reward_mix.weights.model_dump()
-    rollout = Rollout("p", 0, 1, 0, "Which colour?", "blue", CLAIM, weights)
-    return asyncio.run(scorer.score(rollout))
+    terms = (VerifierTerm(right, right), PatternTerm(judge, Gate(probability=1.0), source=source))
+    mix = Mix(settings_of(*SET).reward_mix.weights.model_dump(), cap=0.1)
+    rollout = Rollout("p", 0, 1, 0, "Which colour?", "blue", CLAIM, mix)
+    return asyncio.run(RolloutScorer(terms).score(rollout))
 
 
 @pytest.mark.parametrize("source", ["pattern_rm", "rules", "union", "agreement"])
