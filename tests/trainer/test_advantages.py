@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import json
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from factories import scored
 from omegaconf import DictConfig
 
 from foundation.settings.compose import compose_config
@@ -27,13 +27,8 @@ def key(number: int) -> str:
 
 def line(number: int, reward: float | None) -> dict[str, Any]:
     value = None if reward is None else int(reward > 0)
-    content = {
-        "reward": reward,
-        "verdict": {"value": value, "reason": "r"},
-        "group": number // 3,
-        "rollout": number % 3,
-    }
-    return {"reward_extra_info": {"record": json.dumps(content)}}
+    content = scored(value, reward=reward, group=number // 3, rollout=number % 3)
+    return {"reward_extra_info": {"record": content.to_json()}}
 
 
 class Queue:
@@ -115,7 +110,7 @@ def advantages(
     made = object.__new__(type("T", (pattern_trainer.PatternTrainerMixin, PPOTrainerSync), {}))
     made.config = config_of(name, weights if name == "gdpo" else None)
     made._keep = lambda records, split: None  # type: ignore[method-assign]
-    made._step_verdicts = []
+    made._step_records = {}
     batch = KVBatchMeta(
         keys=list(queue.rows), tags=[{"is_padding": k.startswith("pad")} for k in queue.rows], partition_id="train"
     )

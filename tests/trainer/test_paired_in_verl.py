@@ -136,7 +136,7 @@ def made(tmp_path):
         trainer._stop_requested, trainer.ended_by = False, None
         trainer._folder, trainer._attempt, trainer._progress = folder, attempt, Progress()
         trainer._watchdog = SimpleNamespace(beat=lambda phase: None)
-        trainer._schedule = SimpleNamespace(metrics=dict, base={})
+        trainer._schedule = SimpleNamespace(metrics=dict, mix=None)
         trainer._trackers = SimpleNamespace(log=lambda data, step: trainer.logged.append((step, data)))
         trainer._components = lambda records: {}
         trainer._service_metrics = dict
